@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an attempt came to: the one place that turns an answer or a failure into an outcome.
+
+Two kinds of failure are never mixed up. The model's own (`failed` or `limit` with a cause): its metrics are 0. The
+infrastructure's (`error`): its cells are unknown. For a hosted provider what the network or the service does is the
+infrastructure's; for the runners in `FAR_END_RUNNERS` the far end is the thing under test, and what it does once it was
+asked is its own. `trialplate.verify.cell_checks` holds every line to the same table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Decimal
+from typing import Literal
+
+from trialplate.record.values import Case, Cause, Configuration, Outcome, Scorer
+from trialplate.rules.cells import FAR_END_RUNNERS, serves
+from trialplate.runners.base import Answer, Failure
+from trialplate.scorers.base import Score, ScorerError
+from trialplate.scorers.base import Scorer as ScorerObject
+
+__all__ = ["Judgement", "judge_answer", "judge_failure", "quantised", "retry_delay_s"]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """An attempt's outcome and everything that follows from it."""
+
+    outcome: Outcome
+    cause: Cause | None = None
+    transient: bool = False
+    """Worth another attempt."""
+    ended_by: Literal["model", "harness"] = "model"
+    metrics: Mapping[str, float] | None = None
+    unknown: Mapping[str, Cause] | None = None
+    verdict: Literal["passed", "failed"] | None = None
+    reasons: Mapping[str, str] | None = None
+    """What each scorer said."""
+    error: str | None = None
+
+
+def judge_failure(failure: Failure, configuration: Configuration, scorers: Sequence[Scorer]) -> Judgement:
+    """Return the outcome of an attempt without an answer, as it stands if nothing further is tried."""
+    own_far_end = configuration.runner in FAR_END_RUNNERS and failure.sent
+    cause, own, transient = _sorted(failure, own_far_end)
+    ended_by: Literal["model", "harness"] = "harness" if failure.kind in ("timeout", "too_long") else "model"
+    if own:
+        return Judgement("failed", cause, transient, ended_by, _zero(scorers), verdict="failed", error=failure.message)
+    return Judgement("error", cause, transient, ended_by, error=failure.message)
+
+
+def _sorted(failure: Failure, own_far_end: bool) -> tuple[Cause, bool, bool]:
+    """Return (cause, the model's own, transient) of a failure."""
+    kind = failure.kind
+    if kind == "http_status":
+        return _of_status(failure.status or 0, own_far_end)
+    if kind in ("refused_connection", "not_started", "replay_miss"):
+        return kind, False, kind == "refused_connection"
+    if kind in ("exit_status", "too_long", "bad_reply"):
+        return kind, own_far_end or kind == "too_long", False
+    if kind == "transport":
+        return ("closed_connection" if own_far_end else "transport"), own_far_end, True
+    return kind, own_far_end, True
+
+
+def _of_status(status: int, own_far_end: bool) -> tuple[Cause, bool, bool]:
+    """Return (cause, the model's own, transient) of an HTTP status other than success."""
+    transient = status in (408, 429) or status >= 500
+    if own_far_end:
+        return "http_status", True, transient
+    if status in (400, 413, 422):
+        return "rejected_request", True, False
+    if status in (401, 403):
+        return "authentication", False, False
+    if status == 429:
+        return "rate_limited", False, True
+    return ("server_error" if transient else "http_status"), False, transient
+
+
+async def judge_answer(
+    answer: Answer, case: Case, configuration: Configuration, scorers: Sequence[tuple[Scorer, ScorerObject]]
+) -> Judgement:
+    """Return the outcome of an answer: whether it counts at all, then what the scorers make of it."""
+    plain = [scorer for scorer, _ in scorers]
+    if not serves(configuration, answer.served):
+        message = f"asked {configuration.model_id}, answered by {answer.served or 'no named model'}"
+        hint = "list the id under `served:` if it is the same model"
+        return Judgement("error", "wrong_model", error=f"{message}; {hint}")
+    if answer.finish == "length":
+        return Judgement("limit", "truncated", metrics=_zero(plain), verdict="failed", error="cut off at its token limit")
+    if answer.refusal or answer.finish == "content_filter":
+        return Judgement("failed", "refusal", metrics=_zero(plain), verdict="failed")
+    if not answer.text.strip():
+        return Judgement("failed", "empty", metrics=_zero(plain), verdict="failed")
+    return await _score(answer, case, scorers)
+
+
+async def _score(answer: Answer, case: Case, scorers: Sequence[tuple[Scorer, ScorerObject]]) -> Judgement:
+    """Fold the scorers' verdicts: any failure fails, else any unknown leaves it unknown, else it passed."""
+    metrics: dict[str, float] = {}
+    unknown: dict[str, Cause] = {}
+    reasons: dict[str, str] = {}
+    failed = False
+    for scorer, scores in scorers:
+        try:
+            score = await scores.score(case, answer.text)
+            metrics[scorer.metric] = _metric(score, scorer.metric)
+            failed = failed or score.verdict != "passed"
+            reasons[scorer.name] = score.reason
+        except ScorerError as error:
+            metrics.pop(scorer.metric, None)
+            unknown[scorer.metric] = "scorer"
+            reasons[scorer.name] = f"no score: {error}"
+    if failed:
+        return Judgement("failed", metrics=metrics, unknown=unknown, verdict="failed", reasons=reasons)
+    if unknown:
+        told = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+        return Judgement("error", "scorer", metrics=metrics, unknown=unknown, reasons=reasons, error=told)
+    return Judgement("passed", metrics=metrics, verdict="passed", reasons=reasons)
+
+
+def _metric(score: Score, metric: str) -> float:
+    """Return the metric, quantised; a value that is none is a scorer's failure, shown and never clamped."""
+    value = score.metrics.get(metric)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ScorerError(f"{metric} is {value!r}, which is no number in [0,1]")
+    return quantised(value)
+
+
+def quantised(value: float) -> float:
+    """Return a metric value half-even to 6 decimals, by its decimal text."""
+    return float(Decimal(repr(value)).quantize(Decimal("0.000001"), ROUND_HALF_EVEN))
+
+
+def _zero(scorers: Sequence[Scorer]) -> dict[str, float]:
+    return {scorer.metric: 0 for scorer in scorers}
+
+
+def retry_delay_s(failure: Failure, configuration: Configuration, attempt: int, spread: float) -> float:
+    """Return how long to wait before the next attempt, in seconds.
+
+    Doubles from `initial_delay_ms`, no more than `max_delay_ms`, spread over [half, whole] so that many do not come
+    back at once. A wait that the far end asked for is a floor, within the same cap.
+
+    Args:
+        attempt: the attempt that failed, from 1.
+        spread: in [0,1), random.
+    """
+    retry = configuration.retry
+    longest = retry.max_delay_ms / 1000
+    backoff = min(longest, retry.initial_delay_ms / 1000 * 2 ** min(attempt - 1, 16)) * (0.5 + spread / 2)
+    return min(longest, max(backoff, failure.retry_after_s or 0.0))

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One trial: its attempts, each journaled before and after, until one decides or none is left.
+
+The order on disk is the evidence: `trial.start`, then what opens the private parts, then `trial.end`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from trialplate.engine.attempt import Judgement, judge_answer, judge_failure, retry_delay_s
+from trialplate.engine.tally import Tally
+from trialplate.record import canonical, codec, disclosure
+from trialplate.record.values import (
+    Case,
+    Configuration,
+    Json,
+    Opening,
+    Private,
+    Scorer,
+    TrialEnd,
+    TrialKey,
+    TrialStart,
+)
+from trialplate.rules.cost import cost_of
+from trialplate.runners.base import Answer, Failure, Request, Runner
+from trialplate.scorers.base import Scorer as ScorerObject
+
+__all__ = ["Journal", "Seat", "TrialRunner"]
+
+
+@dataclass(frozen=True)
+class Seat:
+    """What the trials of one configuration share."""
+
+    configuration: Configuration
+    runner: Runner
+    texts: Mapping[tuple[str, str], Json]
+
+
+@dataclass(frozen=True)
+class Journal:
+    """Where a run's lines and openings go, in the order in which they are given."""
+
+    line: Callable[[str, Json], object]
+    opening: Callable[[Opening], object]
+
+
+class TrialRunner:
+    """Runs trials against their seats and writes down everything that happens."""
+
+    def __init__(
+        self,
+        seats: Mapping[str, Seat],
+        cases: Mapping[str, Case],
+        scorers: Mapping[str, Sequence[tuple[Scorer, ScorerObject]]],
+        journal: Journal,
+        tally: Tally,
+        scrub: Callable[[str], str],
+    ) -> None:
+        self.seats, self.cases, self.scorers = seats, cases, scorers
+        self.journal, self.tally, self.scrub = journal, tally, scrub
+
+    async def run(self, key: TrialKey) -> TrialEnd:
+        """Make the attempts of one trial; returns the last one's end.
+
+        A cancelled attempt is ended as interrupted before the cancellation goes on.
+        """
+        seat = self.seats[key[0]]
+        retries = seat.configuration.retry.max_retries
+        reasked = begun = False
+        for attempt in range(1, retries + 2):
+            reasked = reasked or begun
+            end, failure, cancelled = await self._attempt(seat, key, attempt, last=attempt > retries)
+            begun = end.received > 0 or end.ended_by == "harness"
+            try:
+                if cancelled:
+                    raise asyncio.CancelledError
+                if not end.retry or failure is None:
+                    break
+                await asyncio.sleep(retry_delay_s(failure, seat.configuration, attempt, random.random()))
+            except asyncio.CancelledError:
+                self.tally.trial_done(end, attempts=attempt, reasked=reasked)
+                raise
+        self.tally.trial_done(end, attempts=attempt, reasked=reasked)
+        return end
+
+    async def _attempt(
+        self, seat: Seat, key: TrialKey, attempt: int, *, last: bool
+    ) -> tuple[TrialEnd, Failure | None, bool]:
+        """Make one attempt: journal its start, ask, judge, journal its end; says whether it was cancelled."""
+        name, case_id, repeat = key
+        self.journal.line("trial.start", codec.to_json(TrialStart(trial=key, attempt=attempt)))
+        request = Request(
+            configuration=seat.configuration,
+            case=self.cases[case_id],
+            texts=seat.texts,
+            repeat=repeat,
+            attempt=attempt,
+            timeout_s=seat.configuration.limits.attempt_timeout_ms / 1000,
+            request_id=secrets.token_hex(16),
+        )
+        began = time.monotonic()
+        answer: Answer | None = None
+        failure: Failure | None = None
+        scorers = self.scorers[case_id]
+        try:
+            answer = await seat.runner.answer(request)
+            judgement = await judge_answer(answer, request.case, seat.configuration, scorers)
+        except Failure as caught:
+            failure = caught
+            judgement = judge_failure(caught, seat.configuration, [scorer for scorer, _ in scorers])
+        except asyncio.CancelledError:
+            cut = Judgement("error", "interrupted", ended_by="harness", error="interrupted")
+            return self._end(key, attempt, cut, answer, None, seat, began, retry=False), None, True
+        retry = judgement.transient and not last
+        if retry and judgement.outcome != "error":
+            judgement = Judgement("error", judgement.cause, True, judgement.ended_by, error=judgement.error)
+        return self._end(key, attempt, judgement, answer, failure, seat, began, retry=retry), failure, False
+
+    def _end(
+        self,
+        key: TrialKey,
+        attempt: int,
+        judgement: Judgement,
+        answer: Answer | None,
+        failure: Failure | None,
+        seat: Seat,
+        began: float,
+        *,
+        retry: bool,
+    ) -> TrialEnd:
+        """Journal the openings and the end of an attempt."""
+        far = answer if answer is not None else failure
+        usage = far.usage if far is not None else None
+        end = TrialEnd(
+            trial=key,
+            attempt=attempt,
+            outcome=judgement.outcome,
+            cause=judgement.cause,
+            status=failure.status if failure is not None else None,
+            retry=retry,
+            ended_by=judgement.ended_by,
+            metrics=judgement.metrics or {},
+            unknown=judgement.unknown or {},
+            verdict=judgement.verdict,
+            usage=usage,
+            cost=cost_of(seat.configuration.pricing, usage),
+            latency_ms=far.latency_ms if far is not None else 0,
+            wall_ms=round((time.monotonic() - began) * 1000),
+            received=_received(answer, failure),
+            finish=_short(answer.finish) if answer is not None else None,
+            served=_short(far.served) if far is not None else None,
+            requests=far.request_ids if far is not None else (),
+            calls=far.calls if far is not None else (),
+            private=self._private(judgement, answer),
+        )
+        self.journal.line("trial.end", codec.to_json(end))
+        self.tally.spent(end)
+        return end
+
+    def _private(self, judgement: Judgement, answer: Answer | None) -> Private:
+        """Journal what opens the private parts, and return their commitments."""
+        found: dict[str, str] = {}
+        if answer is not None:
+            found["answer"] = self._commit(canonical.text_out(answer.text))
+            if answer.transcript is not None:
+                found["transcript"] = self._commit(answer.transcript)
+            if answer.served is not None and _short(answer.served) is None:
+                found["served"] = self._commit(canonical.text_out(answer.served))
+        if judgement.reasons:
+            found["reason"] = self._commit({k: canonical.text_out(v) for k, v in judgement.reasons.items()})
+        if judgement.error:
+            found["error"] = self._commit(canonical.text_out(self.scrub(judgement.error)))
+        return Private(**found)
+
+    def _commit(self, value: Json) -> str:
+        """Journal an opening under a fresh random salt; returns its commitment."""
+        opening = Opening(salt=secrets.token_urlsafe(16), value=value)
+        self.journal.opening(opening)
+        return disclosure.commit(opening.salt, value)
+
+
+def _received(answer: Answer | None, failure: Failure | None) -> int:
+    """Return the bytes of answer that had arrived; the body of an HTTP error is none."""
+    if answer is not None:
+        return answer.received
+    if failure is None or failure.kind == "http_status":
+        return 0
+    return failure.received
+
+
+def _short(text: str | None) -> str | None:
+    """Return a far end's string if it may stand in the open: at most 128 printable ASCII characters."""
+    if text and len(text) <= 128 and text.isascii() and text.isprintable():
+        return text
+    return None

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values to JSON and back, strictly, from the dataclasses of `values` alone.
+
+`decode` refuses an unknown field, a missing one, a null where a field is merely absent, a boolean for a number, and
+whatever a marker of `values` forbids. It builds one reader per class the first time the class is met, because a record
+of 100,000 trials is read line by line. It knows nothing of canonical form: that is `canonical`'s.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from trialplate.errors import FormatError
+from trialplate.record.values import AtLeast, Json, Pattern
+
+__all__ = ["decode", "to_json"]
+
+T = TypeVar("T")
+_Reader = Callable[[Any, str], Any]
+_readers: dict[Any, _Reader] = {}
+_writers: dict[type, tuple[tuple[str, Any, bool], ...]] = {}
+
+
+def decode(cls: type[T], raw: Json, where: str = "") -> T:
+    """Build a value of `cls` from parsed JSON.
+
+    Raises:
+        FormatError: "SCHEMA", naming `where` and the path inside it.
+    """
+    value: T = _reader(cls)(raw, where)
+    return value
+
+
+def to_json(value: Any) -> Json:
+    """Return the JSON form of a value: absent fields left out, tuples as lists."""
+    if isinstance(value, str | int | float | None):
+        return value
+    plan = _writers.get(type(value))
+    if plan is None and is_dataclass(value):
+        plan = _writers[type(value)] = tuple((f.name, _default(f), _required(f)) for f in fields(value))
+    if plan is not None:
+        out = {}
+        for name, default, required in plan:
+            item = getattr(value, name)
+            if required or item != default:
+                out[name] = to_json(item)
+        return out
+    if isinstance(value, Mapping):
+        return {key: to_json(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [to_json(item) for item in value]
+    raise TypeError(f"no JSON form for {type(value).__name__}")
+
+
+def _default(item: Any) -> Any:
+    """Return a field's default, or a value nothing equals."""
+    if item.default is not MISSING:
+        return item.default
+    return item.default_factory() if item.default_factory is not MISSING else MISSING
+
+
+def _required(item: Any) -> bool:
+    """Say whether a field is always written: without a default, or a literal that names a format."""
+    if item.default is MISSING and item.default_factory is MISSING:
+        return True
+    return item.name in {"format", "v"}
+
+
+def _refuse(where: str, message: str) -> FormatError:
+    return FormatError(message, where=where, code="SCHEMA", hint="this file was not written by this version; see schemas/")
+
+
+def _reader(kind: Any) -> _Reader:
+    """Return the reader of a type, made once."""
+    known = _readers.get(kind)
+    if known is None:
+        known = _readers[kind] = _make(kind)
+    return known
+
+
+def _make(kind: Any) -> _Reader:
+    """Make the reader of a type: the table of every type that a value may have."""
+    if kind is Any:
+        return lambda raw, where: raw
+    if kind in (str, int, float, bool):
+        return _scalar(kind)
+    origin, args = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _marked(args[0], args[1:])
+    if origin is Literal:
+        return _literal(args)
+    if origin in (Union, types.UnionType):
+        inner = [arg for arg in args if arg is not type(None)]
+        if len(inner) == 1:
+            return _reader(inner[0])
+    if origin is tuple:
+        return _list(args[0]) if args[-1] is Ellipsis else _fixed(args)
+    if origin in (dict, Mapping) or kind is Mapping:
+        return _map(args[1])
+    if is_dataclass(kind):
+        return _object(kind)
+    raise TypeError(f"no reader for {kind}")
+
+
+_WORDS = {str: "a string", int: "an integer", float: "a number", bool: "true or false"}
+
+
+def _scalar(kind: type) -> _Reader:
+    accepted: tuple[type, ...] = (float, int) if kind is float else (kind,)
+
+    def read(raw: Any, where: str) -> Any:
+        if type(raw) not in accepted:
+            raise _refuse(where, f"expected {_WORDS[kind]}, found {_shown(raw)}")
+        return raw
+
+    return read
+
+
+def _marked(base: Any, markers: tuple[Any, ...]) -> _Reader:
+    """Read a string that must match, or an integer that must not be too small."""
+    inner = _reader(base)
+    for marker in markers:
+        if isinstance(marker, Pattern):
+            matches = marker.check()
+
+            def read_text(raw: Any, where: str) -> Any:
+                if type(raw) is not str or not matches(raw):
+                    raise _refuse(where, f"{_shown(raw)} does not have the form {marker.regex}")
+                return raw
+
+            return read_text
+        if isinstance(marker, AtLeast):
+            minimum = marker.minimum
+
+            def read_count(raw: Any, where: str) -> Any:
+                if type(raw) is not int or raw < minimum:
+                    raise _refuse(where, f"expected an integer of at least {minimum}, found {_shown(raw)}")
+                return raw
+
+            return read_count
+    return inner
+
+
+def _literal(choices: tuple[Any, ...]) -> _Reader:
+    allowed = {(type(choice), choice) for choice in choices}
+
+    def read(raw: Any, where: str) -> Any:
+        if not isinstance(raw, str | int) or (type(raw), raw) not in allowed:
+            raise _refuse(where, f"expected one of {', '.join(map(str, choices))}, found {_shown(raw)}")
+        return raw
+
+    return read
+
+
+def _list(item: Any) -> _Reader:
+    inner = _reader(item)
+
+    def read(raw: Any, where: str) -> Any:
+        if type(raw) is not list:
+            raise _refuse(where, f"expected a list, found {_shown(raw)}")
+        return tuple([inner(value, where) for value in raw])
+
+    return read
+
+
+def _fixed(items: tuple[Any, ...]) -> _Reader:
+    inner = [_reader(item) for item in items]
+
+    def read(raw: Any, where: str) -> Any:
+        if type(raw) is not list or len(raw) != len(inner):
+            raise _refuse(where, f"expected a list of {len(inner)}, found {_shown(raw)}")
+        return tuple([reader(value, where) for reader, value in zip(inner, raw, strict=True)])
+
+    return read
+
+
+def _map(item: Any) -> _Reader:
+    inner = _reader(item)
+
+    def read(raw: Any, where: str) -> Any:
+        if type(raw) is not dict:
+            raise _refuse(where, f"expected an object, found {_shown(raw)}")
+        return {key: inner(value, where) for key, value in raw.items()}
+
+    return read
+
+
+def _object(cls: Any) -> _Reader:
+    """Read an object with exactly the fields of a dataclass."""
+    hints = get_type_hints(cls, include_extras=True)
+    readers: dict[str, _Reader] = {}
+    _readers[cls] = lambda raw, where: read(raw, where)
+    for item in fields(cls):
+        readers[item.name] = _reader(hints[item.name])
+    required = frozenset(item.name for item in fields(cls) if _required(item))
+    absent = {item.name: _default(item) for item in fields(cls) if _default(item) is not MISSING}
+
+    def read(raw: Any, where: str) -> Any:
+        if type(raw) is not dict:
+            raise _refuse(where, f"expected an object, found {_shown(raw)}")
+        values = dict(absent)
+        for name, value in raw.items():
+            reader = readers.get(name)
+            if reader is None:
+                raise _refuse(where, f"unknown field {name!r}")
+            try:
+                values[name] = reader(value, where)
+            except FormatError as error:
+                raise _refuse(where, f"{name}: {error.message}") from None
+        if not required <= raw.keys():
+            missing = ", ".join(sorted(required - raw.keys()))
+            raise _refuse(where, f"missing field {missing}")
+        made = object.__new__(cls)
+        made.__dict__.update(values)
+        return made
+
+    return read
+
+
+def _shown(raw: Any) -> str:
+    text = repr(raw)
+    return text if len(text) <= 60 else text[:57] + "..."

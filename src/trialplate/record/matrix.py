@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The planned matrix: which trials a plan asks for, in which order, and what makes two runs attempts at one thing.
+
+The engine runs `trials`, the verifier counts them: neither has another list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from trialplate.record import canonical, codec
+from trialplate.record.values import Case, Configuration, Json, Narrowing, Plan, PlanCase, Scorer, Selector, TrialKey
+
+__all__ = ["Matrix", "attempt_key", "configuration_digest", "narrow", "selects"]
+
+
+def selects(selector: Selector, case: Case | PlanCase) -> bool:
+    """Say whether a selector names this case: every field given must match, a list by any of its values."""
+    return (
+        (not selector.tag or any(tag in case.tags for tag in selector.tag))
+        and (not selector.kind or case.kind in selector.kind)
+        and (not selector.suite or case.suite in selector.suite)
+        and (not selector.id or case.id in selector.id)
+    )
+
+
+def configuration_digest(configuration: Configuration) -> str:
+    """Return the digest of a configuration as `run.start` names it."""
+    return canonical.digest_value(codec.to_json(configuration))
+
+
+def attempt_key(configuration: Configuration) -> str:
+    """Return the digest of what reaches the model.
+
+    Two full runs with one key and a case in common are attempts at the same thing. No label, price, limit, retry rule
+    or secret is in it, so that none of them resets the count; the author's `subject` is, since it says that the thing
+    under test has changed.
+    """
+    json = codec.to_json(replace(configuration, name="k", model="k", profile="k"))
+    kept = ("runner", "model_id", "endpoint", "settings", "texts", "files", "subject")
+    reaches: dict[str, Json] = {name: json[name] for name in kept if name in json}
+    return canonical.digest_value({"trialplate": "attempt-key/1", **reaches})
+
+
+def narrow(plan: Plan, narrowing: Narrowing | None) -> Matrix:
+    """Return the matrix of a plan, or of the pilot that `narrowing` makes of it.
+
+    `limit` takes the first cases in file order after `only`; `repeats` caps; `models` keeps configurations by name or
+    by model.
+    """
+    cases = list(plan.test_set.cases)
+    repeats: int | None = None
+    models: Sequence[str] = ()
+    if narrowing is not None:
+        if narrowing.only:
+            cases = [case for case in cases if case.id in narrowing.only]
+        if narrowing.limit is not None:
+            cases = cases[: narrowing.limit]
+        repeats, models = narrowing.repeats, narrowing.models
+    by_name = {item.name: item for item in plan.configurations}
+    kept = [name for name, item in by_name.items() if not models or name in models or item.model in models]
+    counts: dict[str, list[int]] = {}
+    for name in kept:
+        counts[name] = [0] * len(cases)
+        for line in plan.matrix:
+            if name in line.configurations:
+                for index, case in enumerate(cases):
+                    if selects(line.cases, case):
+                        planned = line.repeats if repeats is None else min(line.repeats, repeats)
+                        counts[name][index] = max(counts[name][index], planned)
+    return Matrix(cases=tuple(cases), scorers=plan.scorers, counts=counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Cases, and for each configuration how many repeats of each case (in the order of `cases`)."""
+
+    cases: tuple[PlanCase, ...]
+    scorers: tuple[Scorer, ...]
+    counts: Mapping[str, Sequence[int]]
+
+    @property
+    def size(self) -> int:
+        """Return the number of trials."""
+        return sum(sum(row) for row in self.counts.values())
+
+    def planned(self, configuration: str) -> int:
+        """Return the number of trials of one configuration."""
+        return sum(self.counts[configuration])
+
+    def repeats(self, configuration: str) -> int:
+        """Return the highest number of repeats of any case."""
+        return max(self.counts[configuration], default=0)
+
+    def trials(self) -> Iterator[TrialKey]:
+        """Yield every trial: repeat outermost, then case, then configuration.
+
+        So a crash leaves whole repeats, and a provider's drift meets all configurations alike.
+        """
+        deepest = max((max(row, default=0) for row in self.counts.values()), default=0)
+        for repeat in range(1, deepest + 1):
+            for index, case in enumerate(self.cases):
+                for name, row in self.counts.items():
+                    if repeat <= row[index]:
+                        yield name, case.id, repeat
+
+    def applicable(self, case: PlanCase) -> tuple[Scorer, ...]:
+        """Return the scorers that apply to a case; applicability never depends on an answer."""
+        return tuple(scorer for scorer in self.scorers if selects(scorer.cases, case))

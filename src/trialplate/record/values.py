@@ -1,0 +1,706 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands in a plan, a ledger and a record, as frozen values.
+
+These classes are the one definition of the formats: `codec` decodes them strictly, `spec.schemas` derives the JSON
+Schemas from them. A field whose default is `None` or empty may be absent and is then never written. Units are in the
+names: `_ms` milliseconds, `nano` 10^-9 of a currency unit. Texts stand here only as commitments (see `disclosure`).
+
+Source: docs/formats/ledger.md, docs/formats/record.md, docs/formats/plan.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+Json = Any
+"""A JSON value: None, bool, int, float, str, list or dict of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A string must match the whole of this regular expression (a subset that Python and ECMA 262 read alike)."""
+
+    regex: str
+
+    def check(self) -> Callable[[str], object]:
+        """Return a function that is truthy for a matching string."""
+        return re.compile(self.regex).fullmatch
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
+        schema: dict[str, Any] = handler(core)
+        schema["pattern"] = f"^{self.regex}$"
+        return schema
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """An integer is at least this."""
+
+    minimum: int
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
+        schema: dict[str, Any] = handler(core)
+        schema["minimum"] = self.minimum
+        return schema
+
+
+Digest = Annotated[str, Pattern(r"sha256:[0-9a-f]{64}")]
+Commitment = Annotated[str, Pattern(r"[A-Za-z0-9_-]{43}")]
+Time = Annotated[str, Pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")]
+RunId = Annotated[str, Pattern(r"[0-9]{8}T[0-9]{9}Z-[0-9a-f]{8}")]
+Name = Annotated[str, Pattern(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,63}")]
+ConfigurationName = Annotated[str, Pattern(r"[A-Za-z0-9][A-Za-z0-9._:@+/-]{0,128}")]
+CaseId = Annotated[str, Pattern("[^\\u0000-\\u001f\\u007f-\\u009f]{1,128}")]
+Short = Annotated[str, Pattern(r"[ -~]{1,128}")]
+Origin = Annotated[str, Pattern(r"[!-*,-~]{1,200}")]
+KeyLine = Annotated[str, Pattern(r"[!-*,-~]{1,200}\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}")]
+Currency = Annotated[str, Pattern(r"[A-Z]{3}")]
+DecimalText = Annotated[str, Pattern(r"(0|[1-9][0-9]{0,11})(\.[0-9]{1,12})?")]
+Count = Annotated[int, AtLeast(0)]
+Positive = Annotated[int, AtLeast(1)]
+
+
+class Value:
+    """What all values share, written once: generating it for each of fifty classes would cost 12 ms at every start."""
+
+    __pydantic_config__ = {"extra": "forbid"}
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash((type(self), tuple(self.__dict__.values())))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
+        return f"{type(self).__name__}({shown})"
+
+
+# ---------------------------------------------------------------------------------------------------------- cases
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Case(Value):
+    """One thing to solve, with every field that can change a prompt, a score or the decision."""
+
+    id: CaseId
+    kind: Literal["prompt"] = "prompt"
+    input: str
+    references: tuple[Json, ...] = ()
+    """The accepted answers, any of which will do."""
+    tags: tuple[str, ...] = ()
+    """Sorted by UTF-16 code unit, each once."""
+    suite: str | None = None
+    meta: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Selector(Value):
+    """Which cases something applies to: every field given must match; a list matches by any of its values."""
+
+    tag: tuple[str, ...] = ()
+    kind: tuple[str, ...] = ()
+    suite: tuple[str, ...] = ()
+    id: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Opening(Value):
+    """What opens a commitment: `commitment == disclosure.commit(salt, value)`."""
+
+    salt: Annotated[str, Pattern(r"[A-Za-z0-9_-]{22,64}")]
+    value: Json
+
+
+# ----------------------------------------------------------------------------------------------------------- plan
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PlanCase(Value):
+    """A case as it stands in a plan: what rules select by is visible, its texts are a commitment."""
+
+    id: CaseId
+    kind: Literal["prompt"] = "prompt"
+    tags: tuple[str, ...] = ()
+    suite: str | None = None
+    commitment: Commitment
+    opening: Opening | None = None
+    """Present in a public test set only."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PlanTestSet(Value):
+    """The merged test set: its cases in file order, and the root over their commitments in order of id."""
+
+    name: Name
+    version: Short | None = None
+    visibility: Literal["private", "public"] = "private"
+    root: Digest
+    digest: Digest | None = None
+    """SHA-256 of the cases themselves; public sets only, since a private one could be guessed from it."""
+    cases: tuple[PlanCase, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PlanText(Value):
+    """A text that reaches the model or a scorer, as a commitment."""
+
+    role: Literal["system", "document", "answers", "pattern", "value"]
+    name: str = ""
+    """A document's file name."""
+    commitment: Commitment
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PlanFile(Value):
+    """A project file that a plan or an argv names, pinned by digest."""
+
+    path: str
+    digest: Digest
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Pricing(Value):
+    """Prices per million tokens as decimal text; `free` is an explicit zero. Absent pricing is unknown, never zero."""
+
+    currency: Currency = "USD"
+    free: bool = False
+    input: DecimalText | None = None
+    output: DecimalText | None = None
+    cache_read: DecimalText | None = None
+    cache_write: DecimalText | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Retry(Value):
+    """Further attempts after a transient failure: how many, and the bounds of the wait before each."""
+
+    max_retries: Count = 2
+    initial_delay_ms: Count = 500
+    max_delay_ms: Count = 10_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Limits(Value):
+    """Bounds of one attempt."""
+
+    attempt_timeout_ms: Positive = 120_000
+    answer_bytes: Positive = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Configuration(Value):
+    """A model under a profile: the unit that is accepted."""
+
+    name: ConfigurationName
+    model: Name
+    profile: Name
+    runner: Name
+    model_id: Short | None = None
+    """The provider's id, asked for and expected back."""
+    endpoint: str | None = None
+    settings: Mapping[str, Json] = field(default_factory=dict)
+    """Sent or used as they are; never a text or a secret."""
+    texts: tuple[PlanText, ...] = ()
+    files: tuple[PlanFile, ...] = ()
+    secret: Short | None = None
+    """The NAME of the environment variable that holds the key."""
+    subject: Short | None = None
+    """The author's version or digest of the thing under test."""
+    served: tuple[Short, ...] = ()
+    """Further ids under which the far end may answer."""
+    pricing: Pricing | None = None
+    role: Literal["candidate", "comparison"] = "candidate"
+    retry: Retry = Retry()
+    limits: Limits = Limits()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Scorer(Value):
+    """A named scorer, the cases it applies to, and the one metric it yields."""
+
+    name: Name
+    type: Name
+    version: Positive = 1
+    metric: Name
+    cases: Selector = Selector()
+    settings: Mapping[str, Json] = field(default_factory=dict)
+    texts: tuple[PlanText, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class MatrixLine(Value):
+    """These configurations run these cases this many times."""
+
+    configurations: tuple[ConfigurationName, ...]
+    cases: Selector = Selector()
+    repeats: Positive
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Rule(Value):
+    """One line of a pass mark. Exactly one of `at_least`, `at_most` and `must_pass` is there."""
+
+    id: Name
+    basis: Literal["estimate"] = "estimate"
+    at_least: DecimalText | None = None
+    at_most: DecimalText | None = None
+    of: Name | None = None
+    where: Selector = Selector()
+    must_pass: Selector | None = None
+    require: Literal["all", "majority", "any"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Evidence(Value):
+    """What a record must show before it can decide anything; unmet is inconclusive."""
+
+    calls: Literal["live", "any"] = "live"
+    selection: Literal["full"] = "full"
+    complete: DecimalText = "1"
+    """Share of the planned trials that were attempted."""
+    reasked: DecimalText = "0.02"
+    """Share of the cells that may have been asked again after an answer had begun to arrive."""
+    infrastructure_errors: DecimalText | None = None
+    cases: Count = 1
+    repeats: Positive = 1
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class AttemptsRule(Value):
+    """How earlier and later runs of the same configuration on the same cases count."""
+
+    scope: Literal["configuration"] = "configuration"
+    use: Literal["all"] = "all"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PassMark(Value):
+    """The rules that were committed before the results."""
+
+    errors: Literal["bound", "zero", "exclude"] = "bound"
+    evidence: Evidence = Evidence()
+    attempts: AttemptsRule = AttemptsRule()
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Verdicts(Value):
+    """How scorers make a trial's verdict, and a case's repeats the case's."""
+
+    trial: Literal["all_scorers"] = "all_scorers"
+    case: Literal["all", "majority", "any"] = "all"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Plan(Value):
+    """The resolved matrix. Its file's SHA-256 is the plan digest."""
+
+    format: Literal["trialplate-plan/1"] = "trialplate-plan/1"
+    name: Name
+    test_set: PlanTestSet
+    configurations: tuple[Configuration, ...]
+    scorers: tuple[Scorer, ...]
+    matrix: tuple[MatrixLine, ...]
+    verdict: Verdicts = Verdicts()
+    pass_mark: PassMark
+    concurrency: Positive = 4
+    order: Literal["interleaved"] = "interleaved"
+    cache: Literal["off", "live", "replay"] = "off"
+    cassettes: tuple[PlanFile, ...] = ()
+    """What a replay reads, pinned before it is read."""
+    software: Short
+    unpinned: tuple[str, ...] = ()
+    """What could not be pinned by digest, in words."""
+
+
+# --------------------------------------------------------------------------------------------------------- ledger
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Entry(Value):
+    """One line of a log, its body still undecoded."""
+
+    v: Literal[1] = 1
+    seq: Count
+    time: Time
+    type: Name
+    body: Mapping[str, Json]
+    by: tuple[str, ...] = ()
+    """Signature lines of approvers over the body's digest."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Genesis(Value):
+    """`log.genesis`, the first entry of a ledger."""
+
+    format: Literal["trialplate-ledger/1"] = "trialplate-ledger/1"
+    origin: Origin
+    key: KeyLine
+    secret: Digest
+    """Commitment to the secret from which salts are made."""
+    continues: tuple[str, ...] = ()
+    """Checkpoints of earlier logs of the same project."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class EntryRef(Value):
+    """Another entry of the same log: its number and the SHA-256 of its line."""
+
+    seq: Count
+    digest: Digest
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CommitTestSet(Value):
+    """`commit.testset`."""
+
+    name: Name
+    version: Short | None = None
+    cases: Positive
+    root: Digest
+    digest: Digest | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CommitPassMark(Value):
+    """`commit.passmark`: the mark itself, its digest, and the test set it is for."""
+
+    digest: Digest
+    mark: PassMark
+    test_set: EntryRef
+    supersedes: EntryRef | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RunConfiguration(Value):
+    """A configuration as `run.start` names it."""
+
+    name: ConfigurationName
+    digest: Digest
+    attempt_key: Digest
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Narrowing(Value):
+    """How a pilot is less than its plan."""
+
+    limit: Positive | None = None
+    only: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    repeats: Positive | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RunStart(Value):
+    """`run.start`: durable before the first call."""
+
+    run_id: RunId
+    plan: Digest
+    test_set: EntryRef
+    pass_mark: EntryRef
+    selection: Literal["full", "pilot"]
+    narrowing: Narrowing | None = None
+    trials: Positive
+    configurations: tuple[RunConfiguration, ...]
+    cache: Literal["off", "live", "replay"]
+    cassettes: tuple[Digest, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Pin(Value):
+    """`run.progress` and `run.resume`: the record had this size and this root at that moment."""
+
+    run_id: RunId
+    size: Count
+    root: Digest
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Counts(Value):
+    """Trials by outcome; `absent` is planned less those with a final attempt."""
+
+    planned: Count
+    passed: Count
+    failed: Count
+    limit: Count
+    needs_input: Count
+    error: Count
+    skipped: Count
+    absent: Count
+    attempts: Count
+    replayed: Count
+    reasked: Count
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RunEnd(Value):
+    """`run.end`: the closed record's size and root."""
+
+    run_id: RunId
+    size: Positive
+    root: Digest
+    status: Literal["complete", "incomplete"]
+    counts: Counts
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Waiver(Value):
+    """`waiver`: a signed statement that one run does not count."""
+
+    run_id: RunId
+    reason: Annotated[str, Pattern("[^\\u0000-\\u001f\\u007f-\\u009f]{1,1000}")]
+
+
+Result = Literal["pass", "fail", "inconclusive"]
+DecisionWord = Literal["accepted", "rejected", "inconclusive"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RuleResult(Value):
+    """What one rule came to: exact fractions as text "n/d", over how many cells, with unknown ones at each extreme."""
+
+    id: Name
+    result: Result
+    reason: Name
+    threshold: str | None = None
+    low: str | None = None
+    """The quantity with every unknown cell at its worse value for the rule."""
+    high: str | None = None
+    cells: Count
+    cases: Count
+    unknown: Count
+    failing: tuple[CaseId, ...] = ()
+    """must_pass: the first cases that stand in the way, at most ten."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class EvidenceResult(Value):
+    """One demand of the mark on the record, and whether it is met."""
+
+    name: Name
+    met: bool
+    wanted: str
+    found: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class AttemptResult(Value):
+    """A full run of the same configuration on some of the same cases, and what it came to under its own mark."""
+
+    run_id: RunId
+    status: Literal["decided", "open", "missing", "waived"]
+    size: Count = 0
+    decision: DecisionWord | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Decision(Value):
+    """`decision`: what the gate derived, from which bytes."""
+
+    run_id: RunId
+    configuration: ConfigurationName
+    decision: DecisionWord
+    reasons: tuple[Name, ...]
+    plan: Digest
+    pass_mark: EntryRef
+    record_size: Positive
+    record_root: Digest
+    evidence: tuple[EvidenceResult, ...]
+    rules: tuple[RuleResult, ...]
+    attempts: tuple[AttemptResult, ...]
+
+
+# --------------------------------------------------------------------------------------------------------- record
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class StartProof(Value):
+    """The run.start entry as it stands in the ledger, and the proof that the signed ledger held it."""
+
+    entry: str
+    note: str
+    proof: tuple[Digest, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Environment(Value):
+    """An allow-list: no host, user or path."""
+
+    trialplate: Short
+    python: Short
+    platform: Short
+    commit: Annotated[str, Pattern(r"[0-9a-f]{40,64}")] | None = None
+    dirty: bool | None = None
+    packages: Mapping[str, Short] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RunOpen(Value):
+    """`run.open`, the first entry of a record."""
+
+    format: Literal["trialplate-record/1"] = "trialplate-record/1"
+    run_id: RunId
+    start: StartProof
+    plan: Digest
+    seed: Digest
+    """SHA-256 of the run.start line: fixed only once the marks are committed."""
+    environment: Environment
+
+
+TrialKey = tuple[str, str, int]
+"""(configuration, case id, repeat 1..N)"""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class TrialStart(Value):
+    """`trial.start`: written before anything is sent."""
+
+    trial: tuple[ConfigurationName, CaseId, Positive]
+    attempt: Positive
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Usage(Value):
+    """Tokens as the far end counted them: `cache_read`, `cache_write` are parts of input, `reasoning` of output."""
+
+    input: Count | None = None
+    output: Count | None = None
+    cache_read: Count | None = None
+    cache_write: Count | None = None
+    reasoning: Count | None = None
+    declared: bool = False
+    """The thing under test counted its own tokens."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Money(Value):
+    """An amount in 10^-9 of the currency's unit."""
+
+    nano: Count
+    currency: Currency
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Call(Value):
+    """One exchange with a far end: the digest of the request, and whether the reply came from a cassette."""
+
+    digest: Digest
+    replayed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Private(Value):
+    """Commitments of what a trial produced; each may be opened alone."""
+
+    answer: Commitment | None = None
+    transcript: Commitment | None = None
+    error: Commitment | None = None
+    reason: Commitment | None = None
+    """What the scorers said."""
+    served: Commitment | None = None
+    """The served model's name where it is no short printable ASCII."""
+
+
+Outcome = Literal["passed", "failed", "limit", "needs_input", "error", "skipped"]
+DECIDED: frozenset[str] = frozenset({"passed", "failed", "limit", "needs_input"})
+"""Outcomes that are known; `error` and `skipped` leave a trial's cells unknown."""
+
+Cause = Literal[
+    # of a failure that may be the model's own (`failed`, `limit`) or its host's (`error`), as the outcome says
+    "empty",
+    "refusal",
+    "truncated",
+    "rejected_request",
+    "http_status",
+    "exit_status",
+    "closed_connection",
+    "timeout",
+    "bad_reply",
+    "too_long",
+    # of the infrastructure or the harness: always `error`
+    "refused_connection",
+    "transport",
+    "rate_limited",
+    "server_error",
+    "authentication",
+    "not_started",
+    "scorer",
+    "replay_miss",
+    "wrong_model",
+    "budget",
+    "interrupted",
+    "lost",
+]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class TrialEnd(Value):
+    """`trial.end`: how one attempt ended. A trial's outcome is that of its last attempt."""
+
+    trial: tuple[ConfigurationName, CaseId, Positive]
+    attempt: Positive
+    outcome: Outcome
+    cause: Cause | None = None
+    status: int | None = None
+    """HTTP status or exit status, as it was."""
+    retry: bool = False
+    """This attempt will be followed by another."""
+    ended_by: Literal["model", "harness"] = "model"
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    unknown: Mapping[str, Cause] = field(default_factory=dict)
+    verdict: Literal["passed", "failed"] | None = None
+    usage: Usage | None = None
+    cost: Money | None = None
+    latency_ms: Count = 0
+    """The far end's time for this attempt; as recorded, for a replayed one."""
+    wall_ms: Count = 0
+    received: Count = 0
+    """Bytes of answer that had arrived."""
+    finish: Short | None = None
+    served: Short | None = None
+    requests: tuple[Short, ...] = ()
+    """Request ids of the far end."""
+    calls: tuple[Call, ...] = ()
+    private: Private = Private()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RunReopen(Value):
+    """`run.reopen`: a resumed record, with the number of lines beyond the checkpoint that were taken over."""
+
+    adopted: Count
+    reason: Name
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RunClose(Value):
+    """`run.close`: nothing follows, unless the run is reopened."""
+
+    complete: bool
+    reason: Name
+    counts: Counts
+
+
+LEDGER_TYPES: Mapping[str, type] = {
+    "log.genesis": Genesis,
+    "commit.testset": CommitTestSet,
+    "commit.passmark": CommitPassMark,
+    "run.start": RunStart,
+    "run.progress": Pin,
+    "run.resume": Pin,
+    "run.end": RunEnd,
+    "waiver": Waiver,
+    "decision": Decision,
+}
+RECORD_TYPES: Mapping[str, type] = {
+    "run.open": RunOpen,
+    "trial.start": TrialStart,
+    "trial.end": TrialEnd,
+    "run.reopen": RunReopen,
+    "run.close": RunClose,
+}

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What became of each trial: attempts folded into cells, in the order in which the record tells them.
+
+A cell is known when its last attempt was decided. Everything else (an error, a lost attempt, nothing at all) leaves it
+unknown, which is neither a pass nor a fail nor absent. The engine counts with this fold and the verifier recounts with
+it, so both mean the same by every number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+
+from trialplate.record.matrix import Matrix
+from trialplate.record.values import DECIDED, Configuration, Counts, TrialEnd, TrialKey, TrialStart
+
+__all__ = ["MICRO", "Board", "Cell", "micro", "serves"]
+
+MICRO = 1_000_000
+"""Metric values are counted in millionths: quantised to 6 decimals when written, summed as integers when read."""
+
+OWN_CAUSES = frozenset(
+    "empty refusal truncated rejected_request http_status exit_status closed_connection timeout bad_reply too_long".split()
+)
+"""Causes for which a model may have failed by itself: then every metric of the trial is 0."""
+FAR_END_RUNNERS = frozenset({"http", "command", "python", "agent"})
+"""Runners whose far end is the thing under test: what it does once it was asked is its own."""
+
+_DATE = re.compile(r"[-@](20[0-9]{2}-?[01][0-9]-?[0-3][0-9])")
+
+
+def micro(value: float) -> int | None:
+    """Return a metric value in millionths, or None if it is outside [0,1] or has more than 6 decimals.
+
+    The decimal text decides, never the binary float: 0.1 is one tenth.
+    """
+    if value == 0 or value == 1:
+        return int(value) * MICRO
+    if not 0 < value < 1:
+        return None
+    scaled = Decimal(repr(value)).scaleb(6)
+    whole = int(scaled)
+    return whole if whole == scaled else None
+
+
+def serves(configuration: Configuration, served: str | None) -> bool:
+    """Say whether an answer came from the model that was asked.
+
+    The far end must name it: the same id, that id with a date behind it, or one the author listed under `served`.
+    A runner without a model id has nothing to compare.
+    """
+    asked = configuration.model_id
+    if asked is None:
+        return True
+    if served is None:
+        return False
+    if served == asked or served in configuration.served:
+        return True
+    return served.startswith(asked) and _DATE.fullmatch(served[len(asked) :]) is not None
+
+
+class Cell:
+    """One trial as far as it has come."""
+
+    __slots__ = (
+        "attempts",
+        "cause",
+        "cost_nano",
+        "cost_unknown",
+        "latency_ms",
+        "lost",
+        "metrics",
+        "outcome",
+        "received",
+        "reasked",
+        "replayed",
+        "running",
+        "verdict",
+    )
+
+    def __init__(self) -> None:
+        self.attempts = 0
+        self.running = False
+        self.outcome = "absent"
+        self.cause: str | None = None
+        self.verdict: str | None = None
+        self.metrics: Mapping[str, float] = {}
+        self.replayed = False
+        self.reasked = False
+        self.lost = 0
+        self.received = False
+        self.cost_nano = 0
+        self.cost_unknown = False
+        self.latency_ms = 0
+
+    @property
+    def known(self) -> bool:
+        """Say whether the last attempt was decided."""
+        return self.outcome in DECIDED and not self.running
+
+    @property
+    def final(self) -> str:
+        """Return the outcome; an attempt without an end is an error (its cause is `lost`)."""
+        return "error" if self.running else self.outcome
+
+    def value(self, metric: str) -> int | None:
+        """Return the metric in millionths, None while it is unknown."""
+        if self.running or metric not in self.metrics:
+            return None
+        return micro(self.metrics[metric])
+
+
+class Board:
+    """Every cell of a matrix that has begun. `start` and `end` return a sentence when the order is impossible."""
+
+    def __init__(self) -> None:
+        self.cells: dict[TrialKey, Cell] = {}
+        self.attempts = 0
+
+    def start(self, body: TrialStart) -> str | None:
+        """Count the beginning of an attempt."""
+        cell = self.cells.get(body.trial)
+        if cell is None:
+            cell = self.cells[body.trial] = Cell()
+        wrong = None
+        if cell.known:
+            wrong = "an attempt begins after a decided one"
+        elif body.attempt != cell.attempts + 1:
+            wrong = f"attempt {body.attempt} follows attempt {cell.attempts}"
+        if cell.running:
+            cell.lost += 1
+        if cell.running or cell.received:
+            cell.reasked = True
+        cell.attempts, cell.running = body.attempt, True
+        self.attempts += 1
+        return wrong
+
+    def end(self, body: TrialEnd) -> str | None:
+        """Count the end of an attempt."""
+        cell = self.cells.get(body.trial)
+        if cell is None or not cell.running or cell.attempts != body.attempt:
+            return f"attempt {body.attempt} ends without having begun"
+        cell.running = False
+        cell.outcome, cell.cause, cell.verdict = body.outcome, body.cause, body.verdict
+        cell.metrics = body.metrics
+        cell.replayed = any(call.replayed for call in body.calls)
+        cell.received = body.received > 0 or body.ended_by == "harness"
+        cell.latency_ms = body.latency_ms
+        if body.cost is None:
+            cell.cost_unknown = True
+        else:
+            cell.cost_nano += body.cost.nano
+        if body.retry and body.outcome != "error":
+            return "a decided attempt says that it will be tried again"
+        return None
+
+    def of(self, matrix: Matrix, configuration: str) -> Iterator[tuple[str, list[Cell | None]]]:
+        """Yield each planned case of a configuration with its repeats; None is a trial that never began."""
+        row = matrix.counts[configuration]
+        for case, repeats in zip(matrix.cases, row, strict=True):
+            if repeats:
+                yield case.id, [self.cells.get((configuration, case.id, r)) for r in range(1, repeats + 1)]
+
+    def counts(self, matrix: Matrix) -> Counts:
+        """Return the trials by outcome, over the whole matrix."""
+        tally = dict.fromkeys(("passed", "failed", "limit", "needs_input", "error", "skipped"), 0)
+        replayed = reasked = 0
+        for cell in self.cells.values():
+            tally[cell.final] += 1
+            replayed += cell.replayed
+            reasked += cell.reasked
+        return Counts(
+            planned=matrix.size,
+            absent=matrix.size - len(self.cells),
+            attempts=self.attempts,
+            replayed=replayed,
+            reasked=reasked,
+            **tally,
+        )

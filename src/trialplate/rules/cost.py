@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an attempt cost: declared prices times recorded tokens. Unknown is None, never zero."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from trialplate.record.values import Money, Pricing, Usage
+
+__all__ = ["cost_of"]
+
+
+def cost_of(pricing: Pricing | None, usage: Usage | None) -> Money | None:
+    """Return the cost of one attempt in 10^-9 of the currency's unit, rounded half to even.
+
+    Cached tokens are a part of the input and reasoning tokens of the output: neither is counted twice. A cache rate
+    that is not declared is the full input rate. Without a price or a token count the cost is unknown.
+    """
+    if pricing is None:
+        return None
+    if pricing.free:
+        return Money(nano=0, currency=pricing.currency)
+    if usage is None or usage.input is None or usage.output is None or pricing.input is None or pricing.output is None:
+        return None
+    full = Fraction(pricing.input)
+    cached, written = usage.cache_read or 0, usage.cache_write or 0
+    plain = usage.input - cached - written
+    if plain < 0:
+        return None
+    total = (
+        plain * full
+        + cached * (Fraction(pricing.cache_read) if pricing.cache_read is not None else full)
+        + written * (Fraction(pricing.cache_write) if pricing.cache_write is not None else full)
+        + usage.output * Fraction(pricing.output)
+    )
+    return Money(nano=round(total * 1000), currency=pricing.currency)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runner of a program: the case's input on its standard input, the answer on its standard output.
+
+Settings: `argv` (a list; no shell reads it) or `shell` (one line for `sh -c`), and `env`, the names of further
+variables that the program may see. It sees those, a few that every program needs, and the one named as its secret;
+nothing else of this process's environment. It runs in the project's folder.
+
+The output is the answer as it is, not trimmed; bytes that are not UTF-8 are kept (as lone surrogates). A status other
+than 0 is a failure whatever was printed. The program cannot outlive its attempt; see `transport.process`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeGuard
+
+from trialplate.errors import SpecError
+from trialplate.record.values import Configuration, Json
+from trialplate.runners.base import Answer, Failure, Request, RunnerContext
+from trialplate.transport.process import ChildResult, NotStarted, child_environment, run_child
+
+__all__ = ["CommandRunner", "check_configuration", "make"]
+
+SETTINGS = frozenset({"argv", "shell", "env"})
+TAIL = 400
+"""Characters at the end of the error output that a message quotes."""
+
+
+def make(configuration: Configuration, context: RunnerContext) -> CommandRunner:
+    """Make the runner of one configuration.
+
+    Raises:
+        SpecError: its settings name no program, or its key is not in the environment.
+    """
+    return CommandRunner(configuration, context)
+
+
+def check_configuration(configuration: Configuration) -> list[str]:
+    """Return the argv that a configuration's settings mean.
+
+    Raises:
+        SpecError: not exactly one of `argv` and `shell`, of the right form, and nothing unknown beside them.
+    """
+    where = f"models.{configuration.model}"
+    settings: dict[str, Any] = dict(configuration.settings)
+    unknown = sorted(settings.keys() - SETTINGS)
+    if unknown:
+        message = f"a command has no setting {', '.join(unknown)}"
+        raise SpecError(message, where=where, hint="it has argv, shell and env", code="COMMAND")
+    if configuration.texts:
+        message = "a command takes the case's input only, no system text and no documents"
+        raise SpecError(message, where=where, hint="let the program read its files itself", code="COMMAND")
+    if not _are_texts(settings.get("env", [])):
+        hint = "write env: [NAME, OTHER_NAME]"
+        raise SpecError("env is no list of variable names", where=where, hint=hint, code="COMMAND")
+    argv, shell = settings.get("argv"), settings.get("shell")
+    if (argv is None) == (shell is None):
+        message = "a command needs either argv or shell"
+        raise SpecError(message, where=where, hint="write argv: [program, argument]", code="COMMAND")
+    name, words = ("argv", argv) if shell is None else ("shell", [shell])
+    if not _are_texts(words) or not words or not words[0].strip():
+        hint = "write argv: [program, argument], or shell: with one line"
+        raise SpecError(f"{name} names no program to run", where=where, hint=hint, code="COMMAND")
+    return list(words) if shell is None else ["sh", "-c", shell]
+
+
+def _are_texts(value: Any) -> TypeGuard[Sequence[str]]:
+    return isinstance(value, list | tuple) and all(isinstance(item, str) and "\0" not in item for item in value)
+
+
+class CommandRunner:
+    """Runs one configuration's program once per attempt."""
+
+    def __init__(self, configuration: Configuration, context: RunnerContext) -> None:
+        self._argv = check_configuration(configuration)
+        self._configuration = configuration
+        self._context = context
+        names = list(configuration.settings.get("env", []))
+        if configuration.secret is not None:
+            where = f"models.{configuration.model}.secret"
+            context.secrets.resolve(configuration.secret, context.environ, where=where)
+            names.append(configuration.secret)
+        self._environment = child_environment(context.environ, names)
+
+    async def answer(self, request: Request, tools: Sequence[Json] = ()) -> Answer:
+        """Make one attempt.
+
+        Raises:
+            Failure: there is no answer.
+        """
+        if tools:
+            raise SpecError("tools are not offered to a command", where=f"models.{self._configuration.model}")
+        try:
+            result = await run_child(
+                self._argv,
+                cwd=self._context.project,
+                env=self._environment,
+                stdin=request.case.input.encode(),
+                timeout_s=request.timeout_s,
+                limit=self._configuration.limits.answer_bytes,
+            )
+        except NotStarted as error:
+            raise Failure("not_started", str(error)) from error
+        self._require_success(result, request)
+        text = self._context.secrets.scrub(result.stdout.decode(errors="surrogateescape"))
+        return Answer(text=text, latency_ms=result.duration_ms, received=result.received)
+
+    async def close(self) -> None:
+        """Nothing is held: a program ends with its attempt."""
+
+    def _require_success(self, result: ChildResult, request: Request) -> None:
+        """Raise the failure that a child's end means."""
+        said = self._context.secrets.scrub(result.stderr.decode(errors="replace")).strip()[-TAIL:]
+        tail = f": {said}" if said else ""
+        if result.ended == "timeout":
+            took = result.duration_ms / 1000
+            message = f"killed after {took:.3f} s, its limit being {request.timeout_s:g} s{tail}"
+            raise _failure("timeout", message, result)
+        if result.ended == "too_long":
+            message = f"wrote more than {self._configuration.limits.answer_bytes} bytes and was killed{tail}"
+            raise _failure("too_long", message, result)
+        if result.status != 0:
+            how = f"was killed by signal {-result.status}" if result.status < 0 else f"ended with {result.status}"
+            raise _failure("exit_status", f"the program {how}{tail}", result)
+
+
+def _failure(kind: Any, message: str, result: ChildResult) -> Failure:
+    return Failure(
+        kind,
+        message,
+        status=result.status if kind == "exit_status" else None,
+        sent=True,
+        received=result.received,
+        latency_ms=result.duration_ms,
+    )

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stand-in: a model that reads its answers from a script, for starters, tests and benchmarks. It calls nobody.
+
+The configuration's text of role `answers` is the script:
+
+    script:   an entry        the same for every case
+              [entry, ...]    by turn of the conversation; a prompt case has one turn, so the first
+              {ID: entries}   by case id; "*" stands for every case that is not named
+    entries:  an entry, or a list of entries by repeat (repeat N+1 of N begins again)
+    entry:    "text"
+              {"text": ..., "usage": {"input": 3, "output": 1}, "finish": "length", "served": ..., "latency_ms": 5,
+               "refusal": true}
+              {"error": KIND, "status": 503, "retry_after_s": 1, "message": ...}    KIND: see `base.FailureKind`
+              {"attempts": [entry, ...]}    by attempt; the last one stands for all that follow
+
+A case without an entry is a failure `not_started`: a script that forgets a case must not look like a wrong answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from trialplate.errors import FormatError, SpecError
+from trialplate.record import codec
+from trialplate.record.values import Configuration, Json, Usage
+from trialplate.runners.base import Answer, Failure, FailureKind, Request, RunnerContext
+
+__all__ = ["StandInRunner", "make"]
+
+_ANSWER_KEYS = frozenset({"text", "usage", "finish", "served", "latency_ms", "refusal"})
+_ERROR_KEYS = frozenset({"error", "status", "retry_after_s", "message"})
+_UNSENT = frozenset({"refused_connection", "not_started", "replay_miss"})
+
+
+def make(configuration: Configuration, context: RunnerContext) -> StandInRunner:
+    """Make the runner of one configuration.
+
+    Raises:
+        SpecError: the configuration has no script, or more than one.
+    """
+    scripts = [text for text in configuration.texts if text.role == "answers"]
+    if len(scripts) != 1:
+        where = f"models.{configuration.model}"
+        raise SpecError("a stand-in needs one script", where=where, hint="add answers:", code="STAND-IN")
+    return StandInRunner(scripts[0].name)
+
+
+class StandInRunner:
+    """Answers from the script."""
+
+    def __init__(self, name: str) -> None:
+        self._key = ("answers", name)
+
+    async def answer(self, request: Request, tools: Sequence[Json] = ()) -> Answer:
+        """Return the scripted answer.
+
+        Raises:
+            Failure: the script says so, or has no entry for this case.
+            SpecError: the script has not the form above.
+        """
+        entry = _entry(request.texts[self._key], request)
+        if isinstance(entry, str):
+            return Answer(text=entry, received=len(entry.encode(errors="surrogatepass")))
+        if not isinstance(entry, Mapping):
+            raise _malformed(request, "an entry is neither a text nor an object")
+        if "error" in entry:
+            raise _failure(entry, request)
+        return _answer(entry, request)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _entry(script: Json, request: Request) -> Json:
+    """Find the entry for a case, repeat and attempt."""
+    if isinstance(script, list):
+        if not script:
+            raise _malformed(request, "an empty list of turns")
+        entries = script[0]
+    elif isinstance(script, dict):
+        entries = script.get(request.case.id, script.get("*"))
+        if entries is None:
+            raise Failure("not_started", f"the script has no answer for case {request.case.id!r}")
+        if isinstance(entries, list):
+            if not entries:
+                raise _malformed(request, "an empty list of repeats")
+            entries = entries[(request.repeat - 1) % len(entries)]
+    else:
+        entries = script
+    if isinstance(entries, dict) and "attempts" in entries:
+        attempts = entries["attempts"]
+        if not isinstance(attempts, list) or not attempts or len(entries) > 1:
+            raise _malformed(request, "attempts is no list, or stands beside other keys")
+        return attempts[min(request.attempt, len(attempts)) - 1]
+    return entries
+
+
+def _answer(entry: Mapping[str, Any], request: Request) -> Answer:
+    text = entry.get("text")
+    if not isinstance(text, str) or entry.keys() - _ANSWER_KEYS:
+        raise _malformed(request, f"an answer holds text and perhaps {', '.join(sorted(_ANSWER_KEYS - {'text'}))}")
+    try:
+        usage = codec.decode(Usage, entry["usage"], "usage") if "usage" in entry else None
+    except FormatError as error:
+        raise _malformed(request, str(error)) from error
+    return Answer(
+        text=text,
+        usage=usage,
+        finish=entry.get("finish"),
+        served=entry.get("served"),
+        latency_ms=entry.get("latency_ms", 0),
+        received=len(text.encode(errors="surrogatepass")),
+        refusal=bool(entry.get("refusal", False)),
+    )
+
+
+def _failure(entry: Mapping[str, Any], request: Request) -> Failure | SpecError:
+    kind = entry["error"]
+    if kind not in get_args(FailureKind) or entry.keys() - _ERROR_KEYS:
+        return _malformed(request, f"an error is one of {', '.join(get_args(FailureKind))}")
+    return Failure(
+        kind,
+        entry.get("message", f"scripted {kind}"),
+        status=entry.get("status"),
+        retry_after_s=entry.get("retry_after_s"),
+        sent=kind not in _UNSENT,
+    )
+
+
+def _malformed(request: Request, message: str) -> SpecError:
+    where = f"answers of {request.configuration.model}, case {request.case.id!r}"
+    hint = "a script is a text, a list by turn, or an object by case id"
+    return SpecError(message, where=where, hint=hint, code="STAND-IN")

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the parts of a plan fit together, before anything is committed or spent.
+
+An error is what could never decide anything, or would decide it for a wrong reason: a metric that nobody measures, a
+case that nobody scores, evidence that this plan cannot show, an accepted answer that every text contains. A warning is
+what is allowed and probably not meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NoReturn
+
+from trialplate.errors import SpecError
+from trialplate.record.matrix import Matrix, narrow, selects
+from trialplate.record.values import Case, Configuration, Evidence, Plan, Rule, Scorer, Selector
+from trialplate.rules.passmark import RATES
+from trialplate.spec.document import Path
+from trialplate.spec.nearest import suggestion
+from trialplate.spec.project import Project
+
+__all__ = ["check"]
+
+_Where = Callable[[Path], str]
+
+
+def check(plan: Plan, project: Project) -> tuple[str, ...]:
+    """Return the warnings about a plan.
+
+    Raises:
+        SpecError: at the first thing that does not fit.
+    """
+    where = project.document.where
+    matrix = narrow(plan, None)
+    _check_metrics(plan.scorers, project.cases, where)
+    _check_scored(plan.scorers, project)
+    _check_answers(plan.scorers, project)
+    _check_lines(plan, where)
+    candidates = [item for item in plan.configurations if item.role == "candidate"]
+    if not candidates:
+        raise SpecError("every model has role: comparison", where=where(("models",)), hint="leave one to be accepted")
+    warnings = [*_unused(plan, matrix, project)]
+    warnings += _check_evidence(plan.pass_mark.evidence, matrix, candidates, where)
+    seen: set[str] = set()
+    for index, rule in enumerate(plan.pass_mark.rules):
+        if rule.id in seen:
+            _refuse(where(("pass_mark", "rules", index, "id")), f'two rules have the id "{rule.id}"', "rename one")
+        seen.add(rule.id)
+        warnings += _check_rule(rule, plan, matrix, candidates, lambda *path, i=index: where(("pass_mark", "rules", i, *path)))
+    if plan.cache == "replay" and plan.pass_mark.evidence.calls == "live":
+        warnings.append(f"{where(('run', 'cache'))}: a replayed run decides nothing under evidence: {{calls: live}}")
+    return tuple(warnings)
+
+
+def _refuse(where: str, message: str, hint: str) -> NoReturn:
+    raise SpecError(message, where=where, hint=hint)
+
+
+def _check_metrics(scorers: Sequence[Scorer], cases: Sequence[Case], where: _Where) -> None:
+    """Two scorers give one metric only on different cases."""
+    for index, scorer in enumerate(scorers):
+        place = where(("scorers", scorer.name, "metric"))
+        if scorer.metric in RATES:
+            _refuse(place, f'"{scorer.metric}" is always there and is no scorer\'s', "name the metric otherwise")
+        for other in scorers[:index]:
+            if other.metric == scorer.metric:
+                both = next((c for c in cases if selects(scorer.cases, c) and selects(other.cases, c)), None)
+                if both is not None:
+                    message = f'"{other.name}" and "{scorer.name}" both give "{scorer.metric}" for case "{both.id}"'
+                    _refuse(place, message, "give each a metric of its own, or cases: that do not overlap")
+
+
+def _check_scored(scorers: Sequence[Scorer], project: Project) -> None:
+    """Every case has a scorer: an unscored one would pass by default."""
+    bare = [case.id for case in project.cases if not any(selects(scorer.cases, case) for scorer in scorers)]
+    if bare:
+        shown = ", ".join(f'"{item}"' for item in bare[:5])
+        message = f"no scorer applies to {len(bare)} of {len(project.cases)} cases: {shown}{', ...' if len(bare) > 5 else ''}"
+        _refuse(project.places[bare[0]], message, "widen cases: of a scorer, or add one")
+
+
+def _check_answers(scorers: Sequence[Scorer], project: Project) -> None:
+    """A scorer that compares with the references needs texts that say something."""
+    for scorer in scorers:
+        if not (scorer.type == "exact" or (scorer.type == "contains" and not scorer.texts)):
+            continue
+        for case in project.cases:
+            if not selects(scorer.cases, case):
+                continue
+            place = project.places[case.id]
+            if not case.references:
+                _refuse(place, f'case "{case.id}" has no reference, and "{scorer.name}" compares with it', "add one")
+            for item in case.references:
+                if not isinstance(item, str):
+                    message = f'a reference of case "{case.id}" is no text, and "{scorer.name}" compares texts'
+                    _refuse(place, message, 'put it in quotes, as the answer shall read: "125,50"')
+                if not item.strip():
+                    message = f'a reference of case "{case.id}" is blank: every answer would match'
+                    _refuse(place, message, "write what is right, or leave the reference out")
+
+
+def _check_lines(plan: Plan, where: _Where) -> None:
+    for index, line in enumerate(plan.matrix):
+        if not any(selects(line.cases, case) for case in plan.test_set.cases):
+            _refuse(where(("matrix", index)), "this line selects no case", _nearest_selector(line.cases, plan))
+
+
+def _unused(plan: Plan, matrix: Matrix, project: Project) -> Iterator[str]:
+    """Yield warnings about what is written and never asked."""
+    where = project.document.where
+    idle = [
+        case.id for index, case in enumerate(matrix.cases) if not any(row[index] for row in matrix.counts.values())
+    ]
+    if idle:
+        yield f'{project.places[idle[0]]}: {len(idle)} cases are in no line of the matrix, such as "{idle[0]}"'
+    for key, used in (
+        ("models", {item.model for item in plan.configurations}),
+        ("profiles", {item.profile for item in plan.configurations} | {"default"}),
+    ):
+        for name in getattr(project.author, key):
+            if name not in used:
+                yield f"{where((key, name), key=True)}: {key[:-1]} {name} is in no line of the matrix"
+    for scorer in plan.scorers:
+        if not any(selects(scorer.cases, case) for case in plan.test_set.cases):
+            yield f"{where(('scorers', scorer.name))}: the scorer {scorer.name} applies to no case"
+
+
+def _check_evidence(
+    evidence: Evidence, matrix: Matrix, candidates: Sequence[Configuration], where: _Where
+) -> Iterator[str]:
+    """A demand that no candidate of this plan can meet is refused; one that some cannot, is told."""
+    for key, wanted, found, unit in (
+        ("cases", evidence.cases, lambda row: sum(1 for repeats in row if repeats), "cases"),
+        ("repeats", evidence.repeats, lambda row: min((r for r in row if r), default=0), "repeats"),
+    ):
+        place = where(("pass_mark", "evidence", key))
+        reached = {item.name: found(matrix.counts[item.name]) for item in candidates}
+        short = [name for name, count in reached.items() if count < wanted]
+        if len(short) == len(candidates):
+            most = max(reached.values())
+            message = f"evidence.{key} wants at least {wanted} {unit}, and this plan has {most}: nothing could pass"
+            _refuse(place, message, f"add {unit}, or lower the demand")
+        for name in short:
+            yield f"{place}: {name} has {reached[name]} {unit} of at least {wanted} and stays inconclusive"
+
+
+def _check_rule(
+    rule: Rule, plan: Plan, matrix: Matrix, candidates: Sequence[Configuration], where: Callable[..., str]
+) -> Iterator[str]:
+    """A rule must have something to speak about."""
+    if rule.must_pass is not None:
+        named, key = rule.must_pass, "must_pass"
+        if not any(selects(named, case) for case in matrix.cases):
+            _refuse(where(key), f'rule "{rule.id}" selects no case', _nearest_selector(named, plan))
+    else:
+        named, key = rule.where, "of"
+        metrics = {scorer.metric for scorer in plan.scorers}
+        if rule.of not in metrics and rule.of not in RATES:
+            message = f'rule "{rule.id}": no scorer gives "{rule.of}"'
+            _refuse(where(key), message, suggestion(rule.of or "", {*metrics, *RATES}))
+        if not any(selects(named, case) for case in matrix.cases):
+            _refuse(where("where"), f'rule "{rule.id}" selects no case', _nearest_selector(named, plan))
+        if rule.at_least == "0" or rule.at_most == "1":
+            yield f'{where()}: rule "{rule.id}" holds whatever the answers are'
+    wanted = [
+        selects(named, case)
+        and (rule.of in (None, *RATES) or any(scorer.metric == rule.of for scorer in matrix.applicable(case)))
+        for case in matrix.cases
+    ]
+    reached = {
+        item.name: sum(1 for is_wanted, repeats in zip(wanted, matrix.counts[item.name], strict=True) if is_wanted and repeats)
+        for item in candidates
+    }
+    if not any(reached.values()):
+        _refuse(where(key), f'rule "{rule.id}" meets no case that is asked and measured', "widen it, or the matrix")
+    for name, count in reached.items():
+        if not count:
+            yield f'{where()}: rule "{rule.id}" has no cases for {name}, which stays inconclusive'
+        elif rule.must_pass is not None and count < sum(wanted):
+            yield f'{where()}: rule "{rule.id}" names {sum(wanted)} cases, of which {name} is asked {count}'
+
+
+def _nearest_selector(selector: Selector, plan: Plan) -> str:
+    """Return a hint: the nearest tag, suite or id that some case has."""
+    cases = plan.test_set.cases
+    for given, known in (
+        (selector.tag, {tag for case in cases for tag in case.tags}),
+        (selector.suite, {case.suite for case in cases if case.suite}),
+        (selector.id, {case.id for case in cases}),
+    ):
+        for value in given:
+            if value not in known:
+                return f'no case has "{value}"; {suggestion(value, sorted(known)[:50])}'
+    return "no case meets all of these at once"

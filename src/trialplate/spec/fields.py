@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kinds of field that author files are made of, and the base of their models.
+
+A model says what a file may hold, strictly: unknown keys, a number for a text or a text for a number are errors. Each
+model notes its known keys while it reads, so that an error can name the nearest one (see `problems`). Thresholds,
+prices and durations are read from the number's own text and are never binary floats.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    StringConstraints,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from trialplate.record import values
+from trialplate.spec.document import ExactFloat
+
+__all__ = [
+    "Author",
+    "AuthorSelector",
+    "EnvName",
+    "Exact",
+    "FilePath",
+    "Many",
+    "Milliseconds",
+    "Name",
+    "OneOrMany",
+    "Share",
+    "Short",
+    "Text",
+]
+
+T = TypeVar("T")
+_DECIMAL = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
+_DECIMAL_TEXT = re.compile(r"(0|[1-9][0-9]{0,11})(\.[0-9]{1,12})?")
+
+
+class Author(BaseModel):
+    """The base of every model of an author file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _note_known_keys(cls, value: Any, info: ValidationInfo) -> Any:
+        known = (info.context or {}).get("known")
+        if known is not None and isinstance(value, dict):
+            known[id(value)] = frozenset(field.alias or name for name, field in cls.model_fields.items())
+        return value
+
+
+def _exact(value: Any) -> str:
+    """Return a non-negative number as the decimal text of a record, from its own digits."""
+    text = value.text if isinstance(value, ExactFloat) else value
+    if isinstance(text, int) and not isinstance(text, bool):
+        text = str(text)
+    if not isinstance(text, str) or not _DECIMAL.fullmatch(text):
+        raise PydanticCustomError("exact", "expected a number that is not negative, such as 0.90")
+    # Equal marks shall have equal digests, so 0.90, .9 and 9e-1 are one text.
+    plain = format(Decimal(text), "f")
+    plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
+    if not _DECIMAL_TEXT.fullmatch(plain):
+        raise PydanticCustomError("exact", "at most twelve digits stand before the point and twelve after it")
+    return plain
+
+
+def _share(value: str) -> str:
+    if Decimal(value) > 1:
+        raise PydanticCustomError("share", "expected a share between 0 and 1, such as 0.90 for 90 %")
+    return value
+
+
+def _milliseconds(value: Any) -> int:
+    """Return seconds as whole milliseconds."""
+    scaled = Decimal(_exact(value)) * 1000
+    if scaled != int(scaled) or scaled > 2**31:
+        raise PydanticCustomError("seconds", "expected seconds, with at most three digits after the point")
+    return int(scaled)
+
+
+def _one_or_many(value: Any) -> Any:
+    if not isinstance(value, str | list | tuple):
+        raise PydanticCustomError("one_or_many", "expected a text, or a list of texts; a number needs quotes")
+    return [value] if isinstance(value, str) else value
+
+
+def _path(value: str) -> str:
+    """Refuse what could leave the project's folder, before any file is touched."""
+    parts = value.split("/")
+    if value.startswith(("/", "~")) or "\\" in value or ":" in parts[0] or ".." in parts or "" in parts:
+        raise PydanticCustomError("path", "expected a path inside the project's folder, such as cases/contract.csv")
+    return value
+
+
+def _text(value: str) -> str:
+    if not value.strip():
+        raise PydanticCustomError("text", "expected a text that is not blank")
+    return value
+
+
+_NUMBER_SCHEMA = {
+    "anyOf": [
+        {"type": "number", "minimum": 0},
+        {"type": "string", "pattern": "^([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][-+]?[0-9]{1,3})?$"},
+    ]
+}
+_TEXTS_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}
+
+
+def _named(annotated: Any) -> Any:
+    """Return the constraint that a marker of `values` puts on a text, as pydantic's regular expressions read it."""
+    return StringConstraints(pattern=f"^(?:{annotated.__metadata__[0].regex})$")
+
+
+Exact = Annotated[str, BeforeValidator(_exact), WithJsonSchema(_NUMBER_SCHEMA)]
+"""A non-negative decimal number, exact, as text."""
+Share = Annotated[str, BeforeValidator(_exact), AfterValidator(_share), WithJsonSchema(_NUMBER_SCHEMA)]
+"""An exact number between 0 and 1."""
+Milliseconds = Annotated[int, BeforeValidator(_milliseconds), WithJsonSchema(_NUMBER_SCHEMA)]
+"""Written in seconds."""
+Name = Annotated[str, _named(values.Name)]
+Short = Annotated[str, _named(values.Short)]
+EnvName = Annotated[str, StringConstraints(pattern="^[A-Za-z_][A-Za-z0-9_]{0,127}$")]
+Text = Annotated[str, AfterValidator(_text)]
+"""Not blank."""
+FilePath = Annotated[str, AfterValidator(_path), Field(min_length=1, max_length=512)]
+"""Relative to the author file's folder, with forward slashes."""
+Many = Annotated[tuple[T, ...], Strict(False)]
+"""A list."""
+OneOrMany = Annotated[
+    tuple[T, ...], Strict(False), BeforeValidator(_one_or_many), Field(min_length=1), WithJsonSchema(_TEXTS_SCHEMA)
+]
+"""A text, or a list of them."""
+
+
+class AuthorSelector(Author):
+    """Which cases something applies to: every key given must match; a list matches by any of its values."""
+
+    tag: OneOrMany[Text] = ()
+    kind: OneOrMany[Literal["prompt"]] = ()
+    suite: OneOrMany[Text] = ()
+    id: OneOrMany[Text] = ()
+
+    def resolved(self) -> values.Selector:
+        """Return the selector of a record, each value once."""
+
+        def once(items: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(dict.fromkeys(items))
+
+        return values.Selector(tag=once(self.tag), kind=once(self.kind), suite=once(self.suite), id=once(self.id))
+

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JSON (RFC 8259) for author files, keeping the place of every value.
+
+The standard library's reader keeps the last of two equal keys, takes NaN, and tells no line for a value that is
+well-formed and wrong. Strings are still its work (`json.decoder.scanstring`, strict); the structure is read here.
+Records are not read by this module: they are `record.canonical`'s.
+"""
+
+from __future__ import annotations
+
+import re
+from json.decoder import JSONDecodeError, scanstring
+from typing import Any, NoReturn
+
+from trialplate.errors import SpecError
+from trialplate.spec.document import MAX_DEPTH, Document, Path, Place, check_text, number
+
+__all__ = ["load"]
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_WORD = re.compile(r"[A-Za-z]+|-[A-Za-z]+")
+_WORDS = {"null": None, "true": True, "false": False}
+
+
+def load(text: str, file: str) -> Document:
+    """Read one JSON document.
+
+    Raises:
+        SpecError: with file, line and column.
+    """
+    reader = _Reader(text, file)
+    offset = reader.skip(0)
+    value, offset = reader.value(offset, (), 1)
+    offset = reader.skip(offset)
+    if offset != len(text):
+        reader.refuse(offset, "text after the end of the document", "keep one JSON value in a file")
+    return Document(file, value, reader.keys, reader.values)
+
+
+class _Reader:
+    """A reader by recursive descent; depth is bounded."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.keys: dict[Path, Place] = {}
+        self.values: dict[Path, Place] = {}
+        self._text = text
+        self._file = file
+        self._line = 1
+        self._line_start = 0
+        self._seen = 0
+
+    def skip(self, offset: int) -> int:
+        """Return the offset after white space."""
+        found = _SPACE.match(self._text, offset)
+        return found.end() if found else offset
+
+    def place(self, offset: int) -> Place:
+        """Return line and column; offsets are asked for in rising order, so that a file is counted once."""
+        self._line += self._text.count("\n", self._seen, offset)
+        self._line_start = self._text.rfind("\n", 0, offset) + 1
+        self._seen = max(self._seen, offset)
+        return Place(self._line, offset - self._line_start + 1)
+
+    def refuse(self, offset: int, message: str, hint: str) -> NoReturn:
+        """Raise the error for this place."""
+        place = self.place(offset)
+        raise SpecError(message, where=f"{self._file}:{place.line}:{place.column}", hint=hint)
+
+    def value(self, offset: int, path: Path, depth: int) -> tuple[Any, int]:
+        """Read one value at this offset; return it and the offset after it."""
+        place = self.values[path] = self.place(offset)
+        if depth > MAX_DEPTH:
+            self.refuse(offset, f"more than {MAX_DEPTH} levels deep", "flatten the structure")
+        char = self._text[offset : offset + 1]
+        if char == "{":
+            return self._object(offset + 1, path, depth)
+        if char == "[":
+            return self._array(offset + 1, path, depth)
+        where = f"{self._file}:{place.line}:{place.column}"
+        if char == '"':
+            return self._string(offset, where)
+        found = _NUMBER.match(self._text, offset)
+        if found:
+            whole = found.group(1) is None and found.group(2) is None
+            return number(found.group(), where, integer=whole), found.end()
+        word = _WORD.match(self._text, offset)
+        if word and word.group() in _WORDS:
+            return _WORDS[word.group()], word.end()
+        if word:
+            self.refuse(offset, f"{word.group()} is no JSON value", "write a finite number, or a string in quotes")
+        self.refuse(offset, "no valid JSON: a value is missing here", "look for a comma too many or a bracket too few")
+
+    def _string(self, offset: int, where: str) -> tuple[str, int]:
+        try:
+            text, end = scanstring(self._text, offset + 1, True)
+        except JSONDecodeError as problem:
+            self.refuse(problem.pos, f"no valid JSON: {problem.msg}", "close the quotes; write line ends as \\n")
+        return check_text(text, where), end
+
+    def _object(self, offset: int, path: Path, depth: int) -> tuple[dict[str, Any], int]:
+        items: dict[str, Any] = {}
+        offset = self.skip(offset)
+        if self._text.startswith("}", offset):
+            return items, offset + 1
+        while True:
+            if not self._text.startswith('"', offset):
+                self.refuse(offset, "no valid JSON: a key in double quotes is missing here", "remove a comma too many")
+            place = self.place(offset)
+            key, end = self._string(offset, f"{self._file}:{place.line}:{place.column}")
+            here = (*path, key)
+            if key in items:
+                self.refuse(offset, f'duplicate key "{key}" (first at line {self.keys[here].line})', "keep one of them")
+            self.keys[here] = place
+            offset = self.skip(end)
+            if not self._text.startswith(":", offset):
+                self.refuse(offset, "no valid JSON: a colon is missing here", "write a colon after the key")
+            items[key], offset = self.value(self.skip(offset + 1), here, depth + 1)
+            offset = self.skip(offset)
+            if self._text.startswith("}", offset):
+                return items, offset + 1
+            offset = self._comma(offset, "}")
+
+    def _array(self, offset: int, path: Path, depth: int) -> tuple[list[Any], int]:
+        items: list[Any] = []
+        offset = self.skip(offset)
+        if self._text.startswith("]", offset):
+            return items, offset + 1
+        while True:
+            item, offset = self.value(offset, (*path, len(items)), depth + 1)
+            items.append(item)
+            offset = self.skip(offset)
+            if self._text.startswith("]", offset):
+                return items, offset + 1
+            offset = self._comma(offset, "]")
+
+    def _comma(self, offset: int, closing: str) -> int:
+        if not self._text.startswith(",", offset):
+            self.refuse(offset, f"no valid JSON: a comma or {closing} is missing here", "look at the line before it")
+        return self.skip(offset + 1)

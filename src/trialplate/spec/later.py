@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keys that are known and refused: those of the full language whose engine comes later, and those that never come.
+
+Each is refused by one sentence of its own, so that nobody takes a rule that was not read for a rule that was passed.
+What a sentence refuses is cut out of the document before the models see it: the author reads one error, not five.
+
+The order of use: `refuse(document)` gives the problems and what remains; the models check what remains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from trialplate.spec.document import Document, Path
+from trialplate.spec.problems import Problem
+
+__all__ = ["CASE_FIELDS", "CASE_FILE_ENDINGS", "LATER", "NEVER", "Refusal", "refuse"]
+
+_NOT_YET = "is not in this version"
+_HINT = "take it out for now"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A place in the file, what may not stand there, and the sentence that says so."""
+
+    path: Path
+    """"*" stands for any key or index."""
+    sentence: str
+    values: frozenset[Any] = frozenset()
+    """Only these values are refused; empty: whatever stands there."""
+    cut: int = 0
+    """How many levels above the value are cut out with it: a model whose runner is unknown is not read at all."""
+    hint: str = _HINT
+
+    def refuses(self, value: Any) -> bool:
+        """Say whether this value is refused; of a list, whether any of its items is."""
+        if not self.values:
+            return True
+        items = value if isinstance(value, list) else [value]
+        return any(isinstance(item, str) and item in self.values for item in items)
+
+
+def _later(path: str, what: str, *values: str, cut: int = 0, hint: str = _HINT) -> Refusal:
+    parts = tuple(path.split("."))
+    shown = f'"{parts[-1]}"' if not values else f'"{parts[-1]}: {{value}}"'
+    return Refusal(parts, f"{shown}: {what} {_NOT_YET}", frozenset(values), cut, hint)
+
+
+_RUNNERS = (
+    "anthropic openai google mistralai deepseek xai alibaba moonshotai openrouter http trace python agent".split()
+)
+_SCORERS = "json-schema similarity trajectory command container checks judge python".split()
+_ESTIMATE = "write basis: estimate, which compares the measured mean as it is"
+
+LATER: tuple[Refusal, ...] = (
+    _later("helpers", "a model that serves a scorer, such as a judge or an embedder,"),
+    _later("tools", "offering a tool to models"),
+    _later("services", "a service that runs beside a trial"),
+    _later("validators", "a trusted container that scores"),
+    _later("classification", "measuring accuracy and macro-F1 over labels"),
+    _later("case_ids", "hiding case ids behind pseudonyms"),
+    _later("test_sets.*.case_ids", "hiding case ids behind pseudonyms"),
+    _later("test_sets.*.defaults.answer_format", "a format that the answer must have"),
+    _later("test_sets.*.defaults.max_turns", "a limit on turns of a conversation"),
+    _later("test_sets.*.defaults.tools", "offering tools to a model"),
+    _later("profiles.*.agent_args", "passing arguments to an agent"),
+    _later("models.*.runner", "the runner {value}", *_RUNNERS, cut=1, hint="runners: openai-compatible, command, stand-in"),
+    _later("models.*.accepts", "skipping cases that a model cannot take"),
+    _later("models.*.fallback", "forbidding or allowing answers from another model"),
+    _later("models.*.request", "describing an http request"),
+    _later("models.*.response", "describing how an http reply is read"),
+    _later("models.*.adapter", "reading an agent's exit status, steps and cost"),
+    _later("models.*.environment", "choosing where an agent runs"),
+    _later("models.*.secret.header", "sending a key in a header other than Authorization"),
+    _later("models.*.secret.prefix", "sending a key with another prefix than Bearer"),
+    _later("models.*.limits.requests_per_minute", "a limit on requests per minute", hint="run.concurrency bounds them"),
+    _later("scorers.*.type", "the scorer type {value}", *_SCORERS, cut=1, hint="scorer types: exact, contains, regex"),
+    *(
+        _later(f"{place}.kind", "the case kind {value}", "trace", "workspace", hint="this version runs kind: prompt")
+        for place in ("matrix.*.cases", "scorers.*.cases", "pass_mark.rules.*.where", "pass_mark.rules.*.must_pass")
+    ),
+    _later("pass_mark.require", "gating on the chosen model", "chosen"),
+    _later("pass_mark.confidence", "a rule over a confidence bound"),
+    _later("pass_mark.over", "saying what a confidence bound speaks of"),
+    _later("pass_mark.unit", "counting cases from one source as one"),
+    _later("pass_mark.family", "dividing alpha among the candidates"),
+    _later("pass_mark.absent_rivals", "choosing among models"),
+    _later("pass_mark.declared_usage", "choosing among models"),
+    _later("pass_mark.evidence.judge", "a demand on a judge's agreement with a person"),
+    _later("pass_mark.attempts.max", "a highest number of attempts"),
+    _later("pass_mark.attempts.spend", "spending alpha over attempts"),
+    _later("pass_mark.attempts.scope", "counting attempts over all profiles of a model", "model"),
+    _later("pass_mark.attempts.use", "counting the last attempt only", "last"),
+    _later("pass_mark.choose", "choosing among the models that pass"),
+    _later("pass_mark.stop", "stopping a run early"),
+    _later("pass_mark.baseline", "a baseline for rules against regressions"),
+    _later("pass_mark.rules.*.any_of", "a rule that holds if one of several does", cut=1),
+    _later("pass_mark.rules.*.not_worse_than", "comparing with another model or record", cut=1),
+    _later("pass_mark.rules.*.no_regressions", "comparing with an earlier record", cut=1),
+    _later("pass_mark.rules.*.each", "one copy of a rule for each tag, kind or configuration", cut=1),
+    _later("pass_mark.rules.*.cases", "a rule's own lowest number of cases", cut=1),
+    _later("pass_mark.rules.*.range", "a metric outside 0 to 1", cut=1),
+    _later("pass_mark.rules.*.correct_for_judge", "correcting a judge's verdicts", cut=1),
+    _later("pass_mark.rules.*.basis", "a rule over a confidence bound", "bound", cut=1, hint=_ESTIMATE),
+    _later("run.cache", "replaying what is recorded and calling for the rest", "auto", hint="off, live or replay"),
+    _later("run.budget", "stopping a run at a cost or a time"),
+    _later("run.workspace", "how an agent's workspace is made and kept"),
+    _later("run.sandbox", "how containers are bounded"),
+)
+
+_PLAIN_SECRET = "a key in the plan"
+_SECRET_HINT = "write secret: {env: NAME_OF_THE_VARIABLE}; the plan is public, and only the name stands in it"
+
+
+def _never(path: str, sentence: str, hint: str) -> Refusal:
+    parts = tuple(path.split("."))
+    return Refusal(parts, f'"{parts[-1]}": {sentence}', hint=hint)
+
+
+def _reserved() -> Iterator[Refusal]:
+    """Yield what may not stand in the settings of a model or of a profile."""
+    for place in ("models.*.settings", "profiles.*.settings"):
+        for key in ("model", "messages", "stream", "stream_options"):
+            yield _never(f"{place}.{key}", "is what the runner itself sends", "take it out")
+        yield _never(f"{place}.n", "a trial asks for one answer", "take it out; repeats: N asks N times")
+        for key in ("system", "prompt"):
+            message = "is no setting, and texts do not stand in a public plan"
+            yield _never(f"{place}.{key}", message, "write system: beside settings:")
+        for key in ("api_key", "apikey", "authorization", "headers", "password", "token", "secret"):
+            yield _never(f"{place}.{key}", f"{_PLAIN_SECRET} would be sent and published", _SECRET_HINT)
+
+
+NEVER: tuple[Refusal, ...] = (
+    *_reserved(),
+    *(
+        _never(f"models.*.{key}", f"{_PLAIN_SECRET} would be published", _SECRET_HINT)
+        for key in ("api_key", "apikey", "authorization", "headers", "password", "token")
+    ),
+)
+
+CASE_FIELDS: dict[str, str] = {
+    key: f'"{key}": {what} {_NOT_YET}'
+    for key, what in {
+        "answer_format": "a format that the answer must have",
+        "context": "passages that stand beside a question",
+        "files": "files that come with a question",
+        "trace": "a recorded agent run as a case",
+        "tools": "offering tools to a model",
+        "service_inputs": "inputs of a service",
+        "max_turns": "a limit on turns of a conversation",
+        "repo": "a repository as a case",
+        "base": "a repository as a case",
+        "input_file": "a question in a file of its own",
+        "checks": "checks that run in a workspace",
+        "checks_on_limit": "checks that run in a workspace",
+        "limits": "limits of an agent's work",
+        "solution": "a solution that proves the checks",
+        "schema": "a schema that the answer must meet",
+    }.items()
+}
+"""Fields of a case whose engine comes later: they would change the prompt or the score, so they are not ignored."""
+
+CASE_FILE_ENDINGS: dict[str, str] = {
+    ending: f"a test set in a {ending} file {_NOT_YET}" for ending in (".yaml", ".yml", ".json")
+}
+
+
+def refuse(document: Document) -> tuple[list[Problem], Any]:
+    """Return the problems, and a copy of the document without what they are about."""
+    found: list[tuple[Path, Path, str, str, bool]] = []
+    for refusal in (*LATER, *NEVER):
+        for path, value in _matches(document.value, refusal.path):
+            if refusal.refuses(value):
+                shown = next((item for item in _items(value) if item in refusal.values), "")
+                message = refusal.sentence.replace("{value}", shown)
+                found.append((path[: len(path) - refusal.cut], path, message, refusal.hint, True))
+    message = f"a rule without basis is a rule over a confidence bound, which {_NOT_YET}"
+    found += [(path, path, message, _ESTIMATE, False) for path in _bound_rules(document.value)]
+    for path, value in _matches(document.value, ("pass_mark", "rules", "*", "of")):
+        if isinstance(value, dict):
+            message = f'"of: {{{next(iter(value), "")}: ...}}": a quantity other than a metric or a rate {_NOT_YET}'
+            found.append((path[:-1], path, message, _HINT, True))
+    cuts = frozenset(cut for cut, *_ in found)
+    # What stands inside something else that is refused is not worth a sentence of its own.
+    problems = [
+        Problem.at(document, path, message, hint, key=key)
+        for cut, path, message, hint, key in found
+        if not any(cut[:length] in cuts for length in range(1, len(cut)))
+    ]
+    return problems, _without(document.value, (), cuts)
+
+
+def _items(value: Any) -> list[str]:
+    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)]
+
+
+def _matches(value: Any, pattern: Path, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield every place in the file that a pattern names."""
+    if not pattern:
+        yield path, value
+    elif pattern[0] != "*":
+        if isinstance(value, dict) and pattern[0] in value:
+            yield from _matches(value[pattern[0]], pattern[1:], (*path, pattern[0]))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _matches(item, pattern[1:], (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _matches(item, pattern[1:], (*path, index))
+
+
+def _bound_rules(value: Any) -> Iterator[Path]:
+    """Yield the threshold rules that do not say `basis`: they would be bounds."""
+    for path, rule in _matches(value, ("pass_mark", "rules", "*")):
+        if isinstance(rule, dict) and "basis" not in rule and ("at_least" in rule or "at_most" in rule):
+            yield path
+
+
+def _without(value: Any, path: Path, cut: frozenset[Path]) -> Any:
+    """Copy a value without the places that are cut out."""
+    if isinstance(value, dict):
+        return {key: _without(item, (*path, key), cut) for key, item in value.items() if (*path, key) not in cut}
+    if isinstance(value, list):
+        # A cut item of a list becomes None, so that the others keep their places; the models never see it.
+        places = [(*path, index) for index in range(len(value))]
+        return [None if place in cut else _without(value[place[-1]], place, cut) for place in places]
+    return value

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""trialplate.yaml as its author writes it, for everything that this version runs.
+
+A key of the full language whose engine comes later is refused by `later` with its own sentence; every other unknown
+key is an error here. Names are checked against each other by `project` and `freeze`, not by these models.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from trialplate.spec.entries import ModelEntry, Profile, ScorerEntry
+from trialplate.spec.fields import Author, AuthorSelector, FilePath, Many, Name, Short, Text
+from trialplate.spec.marks import MarkEntry
+
+__all__ = ["AuthorPlan", "MatrixEntry", "RunEntry", "TestSetEntry"]
+
+
+class Defaults(Author):
+    """What every case of a file gets: a suite where it has none, and these tags beside its own."""
+
+    suite: Text | None = None
+    tags: Many[Text] = ()
+
+
+class TestSetEntry(Author):
+    """One file of cases."""
+
+    __test__ = False
+    """It is no test, whatever a test runner makes of its name."""
+
+    file: FilePath
+    defaults: Defaults = Defaults()
+    name: Name | None = None
+    version: Short | None = None
+    visibility: Literal["private", "public"] = "private"
+
+
+class MatrixEntry(Author):
+    """One line of the matrix: models x profiles x its cases x repeats."""
+
+    models: Annotated[Many[Name], Field(min_length=1)] | None = None
+    profiles: Annotated[Many[Name], Field(min_length=1)] = ("default",)
+    cases: AuthorSelector = AuthorSelector()
+    repeats: Annotated[int, Field(ge=1, le=10_000)] | None = None
+
+
+class VerdictEntry(Author):
+    """How scorers make a trial's verdict, and repeats a case's."""
+
+    trial: Literal["all_scorers"] = "all_scorers"
+    case: Literal["all", "majority", "any"] = "all"
+
+
+class RunEntry(Author):
+    """How a run goes about it; nothing here changes what is asked."""
+
+    concurrency: Annotated[int, Field(ge=1, le=1000)] = 4
+    order: Literal["interleaved"] = "interleaved"
+    cache: Literal["off", "live", "replay"] = "off"
+
+
+class AuthorPlan(Author):
+    """The whole file."""
+
+    trialplate: Literal[1]
+    name: Name
+    test_sets: Annotated[Many[TestSetEntry], Field(min_length=1)]
+    profiles: dict[Name, Profile] = {}  # noqa: RUF012  the models are frozen and copy their defaults
+    models: Annotated[dict[Name, ModelEntry], Field(min_length=1)]
+    matrix: Annotated[Many[MatrixEntry], Field(min_length=1)] | None = None
+    repeats: Annotated[int, Field(ge=1, le=10_000)]
+    scorers: Annotated[dict[Name, ScorerEntry], Field(min_length=1)]
+    verdict: VerdictEntry = VerdictEntry()
+    pass_mark: MarkEntry
+    run: RunEntry = RunEntry()

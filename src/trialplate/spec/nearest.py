@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The known name that a mistyped one most likely means, for error texts only: nothing is ever corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = ["nearest", "suggestion"]
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known name nearest to a word, or None if none is near."""
+    by_folded = {name.casefold().replace("-", "_"): name for name in sorted(known, reverse=True)}
+    found = get_close_matches(word.casefold().replace("-", "_"), by_folded, n=1, cutoff=0.6)
+    return by_folded[found[0]] if found else None
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return a hint: the nearest known name, else all of them."""
+    names = sorted(known)
+    near = nearest(word, names)
+    if near is not None:
+        return f'did you mean "{near}"?'
+    return f"known here: {', '.join(names)}" if names else "remove it"

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From what is wrong with an author file to sentences: place, what is wrong, the nearest known key, what to do.
+
+All problems of a file are told at once, in the order of the file. The value that was found is never printed, since it
+may be a secret that somebody pasted: an error says what kind of value stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from trialplate.errors import SpecError
+from trialplate.record import values
+from trialplate.spec.document import Document, Path
+from trialplate.spec.nearest import suggestion
+
+__all__ = ["Problem", "raise_problems", "validated"]
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a file."""
+
+    where: str
+    message: str
+    hint: str
+    order: tuple[int, int] = (0, 0)
+
+    @classmethod
+    def at(cls, document: Document, path: Path, message: str, hint: str, *, key: bool = False) -> Problem:
+        """Return a problem with the value at a path, or with its key."""
+        return cls(document.where(path, key=key), message, hint, document.order(path, key=key))
+
+
+def raise_problems(problems: Sequence[Problem]) -> None:
+    """Raise one error for all of them, if there are any.
+
+    Raises:
+        SpecError: placed at the first problem; the others stand in the message, one on each line.
+    """
+    if not problems:
+        return
+    first, *others = sorted(problems, key=lambda item: item.order)
+    message = first.message
+    if others:
+        message = "\n".join(
+            [f"{first.message} ({first.hint})", *(f"{item.where}: {item.message} ({item.hint})" for item in others)]
+        )
+    raise SpecError(message, where=first.where, hint=first.hint)
+
+
+def validated(model: type[M], document: Document, value: Any, problems: list[Problem]) -> M | None:
+    """Check what remains of a document against a model, adding every problem to the list.
+
+    Args:
+        model: the model of the whole document.
+        document: where things stand.
+        value: the document's value, less what `later` has refused; a refused item of a list is None.
+        problems: what was found so far; problems that merely follow from a refusal are left out.
+
+    Returns:
+        The model, if there was no problem at all.
+    """
+    known: dict[int, frozenset[str]] = {}
+    try:
+        made = model.model_validate(value, context={"known": known})
+    except ValidationError as error:
+        for detail in error.errors(include_url=False):
+            found = _problem(document, value, detail, known)
+            if found is not None:
+                problems.append(found)
+        return None
+    return None if problems else made
+
+
+def _problem(
+    document: Document, value: Any, detail: ErrorDetails, known: Mapping[int, frozenset[str]]
+) -> Problem | None:
+    """Translate one of pydantic's errors; None if it only follows from a key that was refused before."""
+    path, rest, key = _resolve(value, detail["loc"])
+    here = _at(value, path)
+    if here is None and _at(document.value, path) is not None:
+        return None
+    kind = detail["type"]
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        name = str(detail["ctx"]["discriminator"]).strip("'")
+        if kind == "union_tag_not_found":
+            return Problem.at(document, path, f'the key "{name}" is missing{_inside(path)}', _MISSING[name])
+        path, here = (*path, name), here[name]
+    if kind == "extra_forbidden":
+        names = known.get(id(_at(value, path[:-1])), frozenset())
+        return Problem.at(document, path, f'unknown key "{path[-1]}"', suggestion(str(path[-1]), names), key=True)
+    if kind == "missing":
+        name = str(rest[-1]) if rest else "?"
+        if isinstance(before := _at(document.value, path), dict) and name in before:
+            return None
+        return Problem.at(document, path, f'the key "{name}" is missing{_inside(path)}', _MISSING.get(name, f"add {name}:"))
+    if kind == "too_short" and _at(document.value, path):
+        return None  # what stands there is wrong or was refused, which is told by itself
+    message, hint = _sentence(kind, detail, here, path)
+    return Problem.at(document, path, message, hint, key=key)
+
+
+def _resolve(value: Any, loc: Iterable[str | int]) -> tuple[Path, list[str | int], bool]:
+    """Walk pydantic's location along the file, stepping over the names of union members that it holds.
+
+    Returns the path as far as it exists, what was left over, and whether it is about a key.
+    """
+    path: list[str | int] = []
+    rest: list[str | int] = []
+    key = False
+    for part in loc:
+        if part == "[key]":
+            key = True
+        elif (isinstance(value, dict) and part in value) or (
+            isinstance(value, list) and isinstance(part, int) and part < len(value)
+        ):
+            value = value[part]
+            path.append(part)
+            rest = []
+        else:
+            rest.append(part)
+    return tuple(path), rest, key
+
+
+def _at(value: Any, path: Path) -> Any:
+    for part in path:
+        value = value[part]
+    return value
+
+
+def _inside(path: Path) -> str:
+    return f" in {'.'.join(map(str, path))}" if path else ""
+
+
+def _kind_of(value: Any) -> str:
+    """Name the kind of a value, never the value."""
+    if value is None:
+        return "nothing (null)"
+    if isinstance(value, bool):
+        return "true or false"
+    for kinds, word in (((int, float), "a number"), (str, "a text"), (list, "a list"), (dict, "a mapping")):
+        if isinstance(value, kinds):  # type: ignore[arg-type]
+            return word
+    return type(value).__name__
+
+
+_MISSING = {
+    "repeats": "add repeats: 3; trials = configurations x cases x repeats",
+    "pass_mark": "add pass_mark: with at least one rule; it is committed before the first trial",
+    "trialplate": "begin the file with trialplate: 1",
+    "of": "add of: with a metric, trial_pass_rate, case_pass_rate or error_rate",
+    "runner": "add runner: openai-compatible, command or stand-in",
+    "type": "add type: exact, contains or regex",
+    "id": "give the rule an id; decisions name it",
+}
+_FORMS = {
+    values.Name.__metadata__[0].regex: (  # type: ignore[attr-defined]
+        "expected a name: letters, digits and . _ : @ + -, at most 64, beginning with a letter or a digit",
+        "rename it",
+    ),
+    values.Short.__metadata__[0].regex: (  # type: ignore[attr-defined]
+        "expected 1 to 128 printable ASCII characters",
+        "shorten it",
+    ),
+    "[A-Za-z_][A-Za-z0-9_]{0,127}": (
+        "expected the name of an environment variable",
+        "write its name, never the key itself",
+    ),
+    "[A-Z]{3}": ("expected a currency as three capital letters", "write USD, EUR, ..."),
+}
+
+
+def _text_type(detail: ErrorDetails, here: Any) -> tuple[str, str]:
+    return f"expected a text, found {_kind_of(here)}", "quote it, as it is written in the file"
+
+
+def _pattern(detail: ErrorDetails, here: Any) -> tuple[str, str]:
+    pattern = str(detail["ctx"]["pattern"]).removeprefix("^").removesuffix("$")
+    return _FORMS.get(pattern.removeprefix("(?:").removesuffix(")"), ("this text has not the expected form", f"it must match {pattern}"))
+
+
+def _choice(detail: ErrorDetails, here: Any) -> tuple[str, str]:
+    expected = str(detail["ctx"].get("expected") or detail["ctx"].get("expected_tags", ""))
+    words = [word.strip().strip("'") for word in expected.replace(" or ", ", ").split(",")]
+    if not isinstance(here, str):
+        return f"expected {', '.join(words)}, found {_kind_of(here)}", "quote it, if it is a text"
+    return f"expected {'one of ' if len(words) > 1 else ''}{', '.join(words)}", suggestion(here, words)
+
+
+def _bounds(detail: ErrorDetails, here: Any) -> tuple[str, str]:
+    words = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
+    told = ", ".join(f"{words[name]} {limit}" for name, limit in detail["ctx"].items() if name in words)
+    return f"expected a number that is {told}", "correct the number"
+
+
+def _tag(detail: ErrorDetails, here: Any) -> tuple[str, str]:
+    words = [word.strip().strip("'") for word in str(detail["ctx"]["expected_tags"]).split(",")]
+    found = here if isinstance(here, str) else ""
+    return f"there is {', '.join(words)}", suggestion(found, words)
+
+
+_SENTENCES: dict[str, Callable[[ErrorDetails, Any], tuple[str, str]]] = {
+    "string_type": _text_type,
+    "string_pattern_mismatch": _pattern,
+    "literal_error": _choice,
+    "union_tag_invalid": _tag,
+    **dict.fromkeys(("greater_than", "greater_than_equal", "less_than", "less_than_equal"), _bounds),
+    **dict.fromkeys(
+        ("int_type", "int_from_float"),
+        lambda detail, here: (f"expected a whole number, found {_kind_of(here)}", "write digits without quotes"),
+    ),
+    "bool_type": lambda detail, here: (f"expected true or false, found {_kind_of(here)}", "write true or false"),
+    **dict.fromkeys(
+        ("model_type", "dict_type", "model_attributes_type"),
+        lambda detail, here: (f"expected a mapping, found {_kind_of(here)}", "write key: value below it, or {}"),
+    ),
+    **dict.fromkeys(
+        ("tuple_type", "list_type"),
+        lambda detail, here: (f"expected a list, found {_kind_of(here)}", "write [one, two]"),
+    ),
+    **dict.fromkeys(
+        ("too_short", "string_too_short"),
+        lambda detail, here: ("nothing stands here", "add at least one"),
+    ),
+    "string_too_long": lambda detail, here: (f"more than {detail['ctx']['max_length']} characters", "shorten it"),
+}
+_HINTS = {
+    "secret": "write secret: {env: NAME_OF_THE_VARIABLE}, never the key itself",
+    "argv": "write a list: argv: [python3, bot.py]",
+    "pricing": 'write pricing: {input: "0.10", output: "0.50"} per million tokens, or pricing: free',
+    "at_least": "write a share such as 0.90",
+    "at_most": "write a share such as 0.05",
+    "rules": "write rules: [{id: correct, at_least: 0.90, of: correct, basis: estimate}]",
+}
+
+
+def _sentence(kind: str, detail: ErrorDetails, here: Any, path: Path) -> tuple[str, str]:
+    """Return the sentence and the hint for an error."""
+    made = _SENTENCES.get(kind)
+    if made is not None:
+        message, hint = made(detail, here)
+    else:
+        message, hint = detail["msg"], "correct it"
+    key = path[-1] if path else ""
+    if isinstance(key, int):
+        key = f"{path[-2] if len(path) > 1 else ''}[{key}]"
+    return (f'"{key}": {message}' if key else message), _HINTS.get(key, hint)

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything a plan names, read once: the author's file, test sets, documents, answers, programs, cassettes.
+
+The only code of this room that touches files. It reads regular files inside the project's folder and nothing else: a
+path that leads out of it, also through a symbolic link, is refused. No environment variable is read, no program is
+started, nothing is written. After this, `freeze` is arithmetic.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from trialplate.errors import SpecError
+from trialplate.record import canonical
+from trialplate.record.values import Case
+from trialplate.spec import later, problems, test_sets, yaml_strict
+from trialplate.spec.document import Document, decode_utf8
+from trialplate.spec.entries import CommandModel, OpenAiCompatibleModel, Settings, StandInModel
+from trialplate.spec.models import AuthorPlan
+from trialplate.spec.nearest import suggestion
+
+__all__ = ["Project", "files_of", "load_project", "pin_digest", "words_of"]
+
+_MAX_TEXT = 16 * 1024 * 1024
+_MAX_PINNED = 1024 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project as read: nothing is resolved yet, nothing refers to the disk any more."""
+
+    root: Path
+    """The folder of the author's file."""
+    document: Document
+    author: AuthorPlan
+    cases: tuple[Case, ...]
+    """Merged, in file order."""
+    places: Mapping[str, str]
+    """Case id to "file:line"."""
+    texts: Mapping[str, str]
+    """Documents and scripted answers, by path, with LF line ends."""
+    pinned: Mapping[str, str]
+    """Digest of every project file that a command names, by path."""
+    cassettes: Mapping[str, str]
+    """Digest of every cassette there is, by path."""
+    warnings: tuple[str, ...] = ()
+
+
+def load_project(path: str | os.PathLike[str]) -> Project:
+    """Read a project from its trialplate.yaml, or from the folder that holds it.
+
+    Raises:
+        SpecError: with file, line and column, for whatever cannot be used; all problems of the author's file at once.
+    """
+    file = Path(path)
+    if file.is_dir():
+        file = file / "trialplate.yaml"
+    root = file.parent
+    document = yaml_strict.load(_read(root, file.name, file.name, test_sets.MAX_FILE_BYTES), file.name)
+    found, remaining = later.refuse(document)
+    author = problems.validated(AuthorPlan, document, remaining, found)
+    problems.raise_problems(found)
+    assert author is not None  # noqa: S101  no problem, so there is a model
+    cases = _cases(root, document, author)
+    texts = {name: _text(root, name, where) for name, where in _text_files(document, author)}
+    return Project(
+        root=root,
+        document=document,
+        author=author,
+        cases=cases.cases,
+        places=cases.places,
+        texts=texts,
+        pinned=dict(_pinned(root, document, author)),
+        cassettes=dict(_cassettes(root)),
+        warnings=cases.warnings,
+    )
+
+
+def pin_digest(data: bytes) -> str:
+    """Return the digest by which a plan pins a file: of text, as if its lines ended in LF; of other bytes, as they are.
+
+    A clean checkout on another system may end lines in CRLF; the program is the same.
+    """
+    if b"\0" not in data:
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            return canonical.digest(data)
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return canonical.digest(data)
+
+
+def words_of(model: CommandModel) -> list[str]:
+    """Return the words of a command: its argv, or what a shell would split its line into."""
+    if model.argv is not None:
+        return list(model.argv)
+    reader = shlex.shlex(model.shell or "", posix=True, punctuation_chars=True)
+    reader.whitespace_split, reader.commenters = True, ""
+    try:
+        return list(reader)
+    except ValueError:  # an unclosed quote, which the shell itself will tell
+        return (model.shell or "").split()
+
+
+def _cases(root: Path, document: Document, author: AuthorPlan) -> test_sets.LoadedCases:
+    """Read and merge the test sets."""
+    parts = []
+    for index, entry in enumerate(author.test_sets):
+        where = document.where(("test_sets", index, "file"))
+        if any(entry.file == other.file for other in author.test_sets[:index]):
+            raise SpecError(f"{entry.file} is named twice", where=where, hint="name each file once")
+        data = _read(root, entry.file, where, test_sets.MAX_FILE_BYTES)
+        defaults = entry.defaults
+        parts.append(test_sets.load(test_sets.Source(entry.file, data, defaults.suite, defaults.tags)))
+    return test_sets.merge(parts, document.where(("test_sets",)))
+
+
+def _text_files(document: Document, author: AuthorPlan) -> Iterator[tuple[str, str]]:
+    """Yield every file whose text reaches a model or a runner, with the place that names it."""
+    settings: list[tuple[tuple[str, ...], Settings | None]] = [
+        (("profiles", name, "settings"), profile.settings) for name, profile in author.profiles.items()
+    ]
+    for name, model in author.models.items():
+        if isinstance(model, OpenAiCompatibleModel):
+            settings.append((("models", name, "settings"), model.settings))
+        if isinstance(model, StandInModel) and isinstance(model.answers, str):
+            yield model.answers, document.where(("models", name, "answers"))
+    for path, given in settings:
+        for index, item in enumerate(given.documents if given else ()):
+            yield item, document.where((*path, "documents", index))
+
+
+def _text(root: Path, name: str, where: str) -> str:
+    """Return a text file with LF line ends and without a byte-order mark."""
+    text = decode_utf8(_read(root, name, where, _MAX_TEXT), name, limit=_MAX_TEXT)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _pinned(root: Path, document: Document, author: AuthorPlan) -> Iterator[tuple[str, str]]:
+    """Yield every file of the project that a command names, with its digest."""
+    for name, model in author.models.items():
+        if isinstance(model, CommandModel):
+            where = document.where(("models", name, "argv" if model.argv is not None else "shell"))
+            for path in files_of(root, model):
+                yield path, pin_digest(_read(root, path, where, _MAX_PINNED))
+
+
+def files_of(root: Path, model: CommandModel) -> list[str]:
+    """Return the project's files that a command names, as a word or behind a "=", each once and in order of name.
+
+    What lies outside the project, also behind a symbolic link, is a program of the machine and cannot be pinned.
+    """
+    found = set()
+    for word in words_of(model):
+        for name in {word, word.partition("=")[2]} - {""}:
+            path = PurePosixPath(name)
+            if not path.is_absolute() and ".." not in path.parts and _is_file_inside(root, name):
+                found.add(path.as_posix())
+    return sorted(found)
+
+
+def _is_file_inside(root: Path, name: str) -> bool:
+    try:
+        real = (root / name).resolve(strict=True)
+        return real.is_file() and real.is_relative_to(root.resolve(strict=True))
+    except (OSError, ValueError, RuntimeError):
+        return False
+
+
+def _cassettes(root: Path) -> Iterator[tuple[str, str]]:
+    """Yield the cassettes of the project in order of name."""
+    folder = root / "cassettes"
+    if folder.is_dir():
+        for file in sorted(folder.iterdir(), key=lambda item: item.name):
+            if file.name.endswith(".jsonl"):
+                name = f"cassettes/{file.name}"
+                yield name, pin_digest(_read(root, name, name, _MAX_PINNED))
+
+
+def _read(root: Path, name: str, where: str, limit: int) -> bytes:
+    """Return the bytes of a regular file inside the project.
+
+    Raises:
+        SpecError: it is not there, not inside, not a regular file, not readable or too large.
+    """
+    file = root / name
+    try:
+        real = file.resolve(strict=True)
+        if not real.is_relative_to(root.resolve(strict=True)):
+            raise SpecError(f"{name} leads out of the project's folder", where=where, hint="copy the file into the project")
+        # Without O_NONBLOCK, opening a pipe that has no writer would wait for ever.
+        handle = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with os.fdopen(handle, "rb") as stream:
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
+                raise SpecError(f"{name} is not a regular file", where=where, hint="name a file")
+            data = stream.read(limit + 1)
+    except FileNotFoundError:
+        raise SpecError(f"{name} does not exist", where=where, hint=_beside(file)) from None
+    except (OSError, RuntimeError) as problem:
+        words = getattr(problem, "strerror", None) or str(problem)
+        raise SpecError(f"{name} cannot be read: {words}", where=where, hint="mind the path and its permissions") from None
+    if len(data) > limit:
+        raise SpecError(f"{name} is larger than {limit} bytes", where=where, hint="split it")
+    return data
+
+
+def _beside(file: Path) -> str:
+    """Return a hint that names the file most like the one that is missing."""
+    try:
+        names = [item.name for item in file.parent.iterdir() if item.is_file()]
+    except OSError:
+        return "the folder is not there either; paths are relative to the plan's folder"
+    return suggestion(file.name, names[:50]) if names else "the folder is empty"

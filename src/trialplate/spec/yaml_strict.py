@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""YAML 1.2 (core schema) for author files, read from PyYAML's events.
+
+PyYAML's own constructors read YAML 1.1: `no` is false, `12:30` is 750, `1_000` is 1000, a date is a date, and of two
+equal keys the last one wins in silence. Here a plain word is null, a boolean, an integer or a float only in the forms
+of YAML 1.2's core schema (section 10.3.2), and everything else is a string.
+
+Refused, with file, line and column: duplicate keys, keys that are not strings, merge keys, tags, several documents,
+aliases to what is still open, too many aliases, anything deeper or larger than the limits of `document`. A file whose
+name ends in `.json` is read as JSON by the same entry point, with the same errors.
+
+This module and PyYAML are only ever loaded by commands that read author files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    DocumentEndEvent,
+    DocumentStartEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+    StreamStartEvent,
+)
+
+from trialplate.errors import SpecError
+from trialplate.spec import json_places
+from trialplate.spec.document import MAX_DEPTH, Document, Path, Place, check_text, decode_utf8, number
+
+__all__ = ["MAX_ALIASES", "MAX_NODES", "load"]
+
+MAX_ALIASES = 100
+MAX_NODES = 100_000
+"""Counted with every alias written out: a few lines of aliases to aliases stand for billions of values."""
+
+_NULL = frozenset({"", "~", "null", "Null", "NULL"})
+_TRUE = frozenset({"true", "True", "TRUE"})
+_FALSE = frozenset({"false", "False", "FALSE"})
+_INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_BREAKS = re.compile("[\u0085\u2028\u2029]")
+
+
+def load(data: bytes, file: str) -> Document:
+    """Read one author file.
+
+    Args:
+        data: the file's bytes.
+        file: its name, as errors shall show it; `.json` selects the JSON grammar.
+
+    Raises:
+        SpecError: anything that is not exactly one well-formed document within the limits.
+    """
+    text = decode_utf8(data, file)
+    if file.lower().endswith(".json"):
+        return json_places.load(text, file)
+    found = _BREAKS.search(text)
+    if found:
+        # YAML 1.1, and so PyYAML, would end the line here; YAML 1.2 does not.
+        escape = f"\\u{ord(found.group()):04x}"
+        raise SpecError(
+            f"the character U+{ord(found.group()):04X} stands in the file as it is",
+            where=_where(file, text, found.start()),
+            hint=f'write "{escape}" inside double quotes',
+        )
+    try:
+        return _Composer(yaml.parse(text, Loader=yaml.SafeLoader), file).document()
+    except yaml.reader.ReaderError as problem:
+        raise SpecError(
+            f"the character U+{_code(problem.character):04X} is not allowed in YAML",
+            where=_where(file, text, problem.position),
+            hint="remove it, or write it as an escape inside double quotes",
+        ) from problem
+    except yaml.MarkedYAMLError as problem:
+        mark = problem.problem_mark or problem.context_mark
+        sentence = " ".join(part for part in (problem.context, problem.problem) if part)
+        tab = "'\\t'" in sentence
+        raise SpecError(
+            f"no valid YAML: {sentence}",
+            where=f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file,
+            hint="indent with spaces, not tabs" if tab else "mind the indentation, and quote texts that hold : # [ {",
+        ) from problem
+
+
+def _code(character: int | str) -> int:
+    """PyYAML gives a code point for text, a character for bytes."""
+    return ord(character) if isinstance(character, str) else character
+
+
+def _where(file: str, text: str, offset: int) -> str:
+    """Return the place of a character of the text."""
+    line_start = text.rfind("\n", 0, offset) + 1
+    return f"{file}:{text.count(chr(10), 0, offset) + 1}:{offset - line_start + 1}"
+
+
+class _Composer:
+    """Turns events into values, keeping the place of each."""
+
+    def __init__(self, events: Iterator[Event], file: str) -> None:
+        self._events = events
+        self._file = file
+        self._keys: dict[Path, Place] = {}
+        self._values: dict[Path, Place] = {}
+        self._anchors: dict[str, tuple[Any, int, int]] = {}
+        self._open: set[str] = set()
+        self._nodes = 0
+        self._aliases = 0
+
+    def document(self) -> Document:
+        """Read the one document of the stream."""
+        self._take(StreamStartEvent)
+        start = next(self._events)
+        if isinstance(start, StreamEndEvent):
+            raise SpecError("the file is empty", where=f"{self._file}:1:1", hint="see the example of `trialplate init`")
+        assert isinstance(start, DocumentStartEvent)  # noqa: S101  the parser's grammar: nothing else follows
+        if start.tags or (start.version and tuple(start.version) != (1, 2)):
+            self._refuse(start, "a YAML directive other than %YAML 1.2", "remove the line")
+        value, _, _ = self._node(next(self._events), (), 1)
+        self._take(DocumentEndEvent)
+        after = next(self._events)
+        if not isinstance(after, StreamEndEvent):
+            self._refuse(after, "a second document begins here", "keep one document in a file; remove the ---")
+        return Document(self._file, value, self._keys, self._values)
+
+    def _take(self, kind: type[Event]) -> None:
+        event = next(self._events)
+        assert isinstance(event, kind)  # noqa: S101  the parser's grammar
+
+    def _refuse(self, event: Event, message: str, hint: str) -> NoReturn:
+        raise SpecError(message, where=self._at(event), hint=hint)
+
+    def _at(self, event: Event) -> str:
+        return f"{self._file}:{event.start_mark.line + 1}:{event.start_mark.column + 1}"
+
+    def _node(self, event: Event, path: Path, depth: int) -> tuple[Any, int, int]:
+        """Read one value: itself, the number of values in it, and how many levels it has."""
+        self._values[path] = Place(event.start_mark.line + 1, event.start_mark.column + 1)
+        if depth > MAX_DEPTH:
+            self._refuse(event, f"more than {MAX_DEPTH} levels deep", "flatten the structure")
+        if isinstance(event, AliasEvent):
+            return self._alias(event, depth)
+        if event.tag is not None:
+            self._refuse(event, f"the tag {event.tag}", "remove it; quotes make a text, nothing else needs a tag")
+        anchor = event.anchor
+        if anchor is not None:
+            self._open.add(anchor)
+        if isinstance(event, ScalarEvent):
+            made: tuple[Any, int, int] = (self._scalar(event), 1, 1)
+        elif isinstance(event, SequenceStartEvent):
+            made = self._sequence(path, depth)
+        else:
+            made = self._mapping(path, depth)
+        self._count(event, 1)
+        if anchor is not None:
+            self._open.discard(anchor)
+            self._anchors[anchor] = made
+        return made
+
+    def _count(self, event: Event, nodes: int) -> None:
+        self._nodes += nodes
+        if self._nodes > MAX_NODES:
+            self._refuse(event, f"more than {MAX_NODES} values, aliases written out", "split the file")
+
+    def _alias(self, event: AliasEvent, depth: int) -> tuple[Any, int, int]:
+        self._aliases += 1
+        if event.anchor in self._open:
+            self._refuse(event, f"*{event.anchor} stands inside what it names", "write the value out")
+        if event.anchor not in self._anchors:
+            self._refuse(event, f"*{event.anchor} names no &{event.anchor} above it", "write the value out")
+        if self._aliases > MAX_ALIASES:
+            self._refuse(event, f"more than {MAX_ALIASES} aliases", "write the values out")
+        value, nodes, levels = self._anchors[event.anchor]
+        self._count(event, nodes)
+        if depth + levels - 1 > MAX_DEPTH:
+            self._refuse(event, f"more than {MAX_DEPTH} levels deep", "flatten the structure")
+        return value, nodes, levels
+
+    def _sequence(self, path: Path, depth: int) -> tuple[Any, int, int]:
+        items, nodes, levels = [], 1, 0
+        while not isinstance(event := next(self._events), SequenceEndEvent):
+            value, inner, below = self._node(event, (*path, len(items)), depth + 1)
+            items.append(value)
+            nodes, levels = nodes + inner, max(levels, below)
+        return items, nodes, levels + 1
+
+    def _mapping(self, path: Path, depth: int) -> tuple[Any, int, int]:
+        items: dict[str, Any] = {}
+        nodes, levels = 1, 0
+        while not isinstance(event := next(self._events), MappingEndEvent):
+            key = self._key(event)
+            here = (*path, key)
+            if key in items:
+                first = self._keys[here]
+                self._refuse(event, f'duplicate key "{key}" (first at line {first.line})', "keep one of them")
+            self._keys[here] = Place(event.start_mark.line + 1, event.start_mark.column + 1)
+            value, inner, below = self._node(next(self._events), here, depth + 1)
+            items[key] = value
+            nodes, levels = nodes + inner, max(levels, below)
+        return items, nodes, levels + 1
+
+    def _key(self, event: Event) -> str:
+        if not isinstance(event, ScalarEvent) or event.tag is not None or event.anchor is not None:
+            self._refuse(event, "a key must be a plain text", "write the key out")
+        if event.style is None and event.value == "<<":
+            self._refuse(event, "merge keys (<<) are not YAML 1.2", "write the keys out")
+        key = self._scalar(event)
+        if not isinstance(key, str):
+            self._refuse(event, f"the key {event.value or '(empty)'} is not a text", f'quote it: "{event.value}"')
+        return key
+
+    def _scalar(self, event: ScalarEvent) -> Any:
+        """Return the value of a scalar by the core schema; a quoted or block scalar is always a string."""
+        text = event.value
+        where = self._at(event)
+        if event.style is not None:
+            return check_text(text, where)
+        if text in _NULL:
+            return None
+        if text in _TRUE:
+            return True
+        if text in _FALSE:
+            return False
+        if _INTEGER.fullmatch(text):
+            return number(text, where, integer=True)
+        if _FLOAT.fullmatch(text):
+            return number(text, where, integer=False)
+        if _NOT_FINITE.fullmatch(text):
+            raise SpecError(f"{text} is not a number that a record can hold", where=where, hint="write a finite number")
+        return check_text(text, where)

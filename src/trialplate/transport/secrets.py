@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Secrets: taken from the environment by name, and kept out of everything that is kept.
+
+A plan names an environment variable, never a value. `Secrets.resolve` reads it and remembers it; `Secrets.scrub`
+replaces it, and the forms in which it turns up (URL-encoded, JSON-escaped), in any text that will be stored or shown.
+Out of scope, and said so: other encodings such as base64, parts of a secret, and values shorter than `SHORTEST`
+characters, which are placeholders ("none", "test") whose replacement would garble ordinary answers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from urllib.parse import quote, quote_plus
+
+from trialplate.errors import SpecError
+
+__all__ = ["REPLACEMENT", "SHORTEST", "Secrets"]
+
+REPLACEMENT = "[secret]"
+SHORTEST = 8
+"""Characters below which a value is not replaced in texts."""
+
+
+class Secrets:
+    """The secret values that this process knows."""
+
+    def __init__(self) -> None:
+        self._values: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+
+    def resolve(self, name: str, environ: Mapping[str, str], *, where: str = "") -> str:
+        """Return the value of the variable `name`, without outer white space, and remember it.
+
+        Raises:
+            SpecError: "SECRET": it is not set, empty, or holds what no header may hold.
+        """
+        value = environ.get(name, "").strip()
+        hint = f"export {name}=... in the shell that starts the run; it is never stored"
+        if not value:
+            raise SpecError(f"the environment variable {name} is not set", where=where, hint=hint, code="SECRET")
+        if not (value.isascii() and value.isprintable()):
+            message = f"the environment variable {name} holds a character that no HTTP header may hold"
+            raise SpecError(message, where=where, hint=hint, code="SECRET")
+        self.remember([value])
+        return value
+
+    def remember(self, values: Iterable[str]) -> None:
+        """Replace these values too from now on."""
+        self._values.update(value for value in values if len(value) >= SHORTEST)
+        forms = {form for value in self._values for form in _forms(value)}
+        # Longest first: a secret may begin with another one.
+        ordered = sorted(forms, key=lambda form: (-len(form), form))
+        self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+
+    def scrub(self, text: str) -> str:
+        """Return the text with every known secret replaced."""
+        return text if self._pattern is None else self._pattern.sub(REPLACEMENT, text)
+
+
+def _forms(value: str) -> set[str]:
+    """Return the ways in which a value is written in URLs, JSON and Python texts."""
+    encoded = {quote(value, safe=""), quote(value), quote_plus(value)}
+    lower = {re.sub("%[0-9A-F]{2}", lambda found: found.group().lower(), form) for form in encoded}
+    escaped = json.dumps(value)[1:-1]
+    return {value, *encoded, *lower, escaped, escaped.replace("/", "\\/")}

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m trialplate.verify verify|gate ...`."""
+
+import sys
+
+from trialplate.verify.cli import main
+
+sys.exit(main())

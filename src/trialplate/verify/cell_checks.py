@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""V11, V12, V13 and V17: what each trial line may say, given the plan and the lines before it."""
+
+from __future__ import annotations
+
+from trialplate.record.matrix import Matrix
+from trialplate.record.values import DECIDED, Configuration, Plan, RunClose, TrialEnd, TrialStart
+from trialplate.rules.cells import FAR_END_RUNNERS, MICRO, OWN_CAUSES, Board, micro, serves
+from trialplate.rules.cost import cost_of
+from trialplate.verify.findings import Report
+
+__all__ = ["CellChecks"]
+
+PASS_FAIL_TYPES = frozenset({"exact", "contains", "regex"})
+"""Scorers whose metric is 1 for a pass and 0 for a failure, so that the verdict follows from the metrics."""
+NOT_SERVED = frozenset(
+    {"rejected_request", "http_status", "exit_status", "closed_connection", "timeout", "bad_reply", "too_long"}
+)
+"""Causes without an answer, hence without a model's name."""
+NEVER_ERROR = frozenset({"empty", "refusal", "truncated", "rejected_request", "too_long"})
+"""What only a model can do: calling it an error would take its failures out of the count."""
+
+
+class CellChecks:
+    """Checks trial lines one after the other and folds them into the board."""
+
+    def __init__(self, plan: Plan, matrix: Matrix, board: Board, report: Report) -> None:
+        self.matrix, self.board, self.report = matrix, board, report
+        self.replay = plan.cache == "replay"
+        self.configurations = {item.name: item for item in plan.configurations if item.name in matrix.counts}
+        self.index = {case.id: number for number, case in enumerate(matrix.cases)}
+        applicable = {case.id: matrix.applicable(case) for case in matrix.cases}
+        self.metrics = {case: frozenset(s.metric for s in scorers) for case, scorers in applicable.items()}
+        self.derivable = {case: all(s.type in PASS_FAIL_TYPES for s in scorers) for case, scorers in applicable.items()}
+        self.sessions = 1
+        """Times the run was opened: each may spend the whole number of attempts again."""
+        self.request_ids: set[int] = set()
+        self.reused = 0
+
+    def start(self, body: TrialStart, where: str) -> None:
+        """Check a trial.start and fold it."""
+        name, case, repeat = body.trial
+        row = self.matrix.counts.get(name)
+        number = self.index.get(case)
+        if row is None or number is None or repeat > row[number]:
+            self.report.found("MATRIX-UNPLANNED", f"{_name(body)} is not in the planned matrix", where)
+            return
+        known_before = (cell := self.board.cells.get(body.trial)) is not None and cell.known
+        wrong = self.board.start(body)
+        if wrong is not None:
+            self.report.found("ATTEMPT-AFTER-DECIDED" if known_before else "ATTEMPT-ORDER", f"{_name(body)}: {wrong}", where)
+        if body.attempt > (self.configurations[name].retry.max_retries + 1) * self.sessions:
+            self.report.found("ATTEMPT-TOO-MANY", f"{_name(body)}: attempt {body.attempt} exceeds the plan's retries", where)
+
+    def end(self, body: TrialEnd, where: str) -> None:
+        """Check a trial.end and fold it."""
+        wrong = self.board.end(body)
+        if wrong is not None:
+            self.report.found("ATTEMPT-ORDER", f"{_name(body)}: {wrong}", where)
+            return
+        configuration = self.configurations[body.trial[0]]
+        self._far_end(body, configuration, where)
+        self._values(body, where)
+        if body.cost != cost_of(configuration.pricing, body.usage):
+            self.report.found("COST", f"{_name(body)}: the cost is not the plan's prices times the tokens", where)
+
+    def finish(self, closed: RunClose | None, selection: str) -> None:
+        """Say what was checked, once the last line is read."""
+        absent = self.matrix.size - len(self.board.cells)
+        undecided = sum(1 for cell in self.board.cells.values() if cell.running)
+        if closed is not None and closed.complete and (absent or undecided):
+            self.report.found("MATRIX-INCOMPLETE", f"says it is complete; {absent + undecided} trials have no outcome")
+        planned = f"{self.matrix.size} planned trials" + (" of a pilot" if selection == "pilot" else "")
+        self.report.passed("V11", f"{len(self.board.cells)} of {planned} began, none other did")
+        self.report.passed("V12", f"{self.board.attempts} attempts are numbered in order; none follows a decided one")
+        self.report.passed("V13", "every answer says whether it was replayed and who served it")
+        self.report.passed("V17", "every metric, verdict, outcome and cost follows from its line and the plan")
+        if self.reused:
+            message = f"{self.reused} request ids stand at more than one live call"
+            self.report.found("REQUEST-ID-REUSED", message, note=True)
+
+    def _far_end(self, body: TrialEnd, configuration: Configuration, where: str) -> None:
+        """V13: replayed only in a replay, live only in a live run; the model that answered is the one asked."""
+        for call in body.calls:
+            if call.replayed != self.replay:
+                word = "replayed call in a live run" if call.replayed else "live call in a replay"
+                self.report.found("REPLAY-FLAG", f"{_name(body)}: a {word}", where)
+        if not self.replay:
+            for item in body.requests:
+                seen = hash(item)
+                self.reused += seen in self.request_ids
+                self.request_ids.add(seen)
+        right = serves(configuration, body.served)
+        answered = body.outcome in DECIDED and body.cause not in NOT_SERVED
+        if answered and not right:
+            self.report.found("SERVED-FLAG", f"{_name(body)}: decided on an answer of {body.served or 'no named model'}", where)
+
+    def _values(self, body: TrialEnd, where: str) -> None:
+        """V17: metrics, verdict and outcome say the same."""
+        wanted = self.metrics[body.trial[1]]
+        values = {name: micro(value) for name, value in body.metrics.items()}
+        if None in values.values():
+            self.report.found("CELL-VALUE", f"{_name(body)}: a metric is outside [0,1] or finer than 6 decimals", where)
+        given = frozenset(values) | frozenset(body.unknown)
+        doubled = frozenset(values) & frozenset(body.unknown)
+        scored = body.outcome in DECIDED or body.cause == "scorer"
+        if doubled or given - wanted or (scored and given != wanted) or (not scored and values):
+            self.report.found("CELL-VALUE", f"{_name(body)}: its metrics are not those of its scorers", where)
+        problem = self._verdict_problem(body, values)
+        if problem:
+            self.report.found("CELL-VERDICT", f"{_name(body)}: {problem}", where)
+
+    def _verdict_problem(self, body: TrialEnd, values: dict[str, int | None]) -> str | None:
+        """Return what the outcome contradicts, if anything."""
+        own = body.cause in OWN_CAUSES
+        if body.outcome == "error":
+            far_end = self.configurations[body.trial[0]].runner in FAR_END_RUNNERS
+            if body.verdict or body.cause is None:
+                return "an error has a verdict, or no cause"
+            if body.cause in NEVER_ERROR or (far_end and own and not body.retry):
+                return "an error for what the model, or the thing under test, did itself"
+            return None
+        if body.finish == "length" and body.outcome != "limit":
+            return "cut off at its token limit, and yet not a limit"
+        if body.outcome == "skipped":
+            return "a skipped trial has a verdict" if body.verdict else None
+        if body.cause is not None and not own:
+            return f"{body.outcome} for a cause that is the infrastructure's"
+        if body.outcome != "passed" and own:
+            zero = not any(values.values()) and not body.unknown and body.verdict != "passed"
+            return None if zero else "a failure of the model's own has a metric above 0"
+        if body.verdict != body.outcome or own or (body.outcome == "passed" and body.unknown):
+            return "outcome and verdict differ"
+        if self.derivable[body.trial[1]]:
+            all_pass = all(value == MICRO for value in values.values()) and not body.unknown
+            some_fail = any(value == 0 for value in values.values())
+            if all_pass != (body.outcome == "passed") or some_fail != (body.outcome == "failed"):
+                return "the verdict does not follow from the metrics"
+        return None
+
+
+def _name(body: TrialStart | TrialEnd) -> str:
+    name, case, repeat = body.trial
+    return f"{name} {case} repeat {repeat}"

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The auditor's program: `verify` and `gate`, on argparse, with rfc8785 and cryptography as the only packages.
+
+It opens files and prints. It writes nothing: `gate` here appends no decision (the front door of trialplate does).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from trialplate.errors import EXIT_DONE, EXIT_NEGATIVE, EXIT_UNTRUSTED, TrialplateError, UsageError
+from trialplate.record.note import PublicKey, parse_key
+from trialplate.record.values import Decision
+from trialplate.verify import text
+from trialplate.verify.gate import configuration_named
+from trialplate.verify.known import config_folder, read_known
+from trialplate.verify.ledger_view import Reader
+from trialplate.verify.locate import Found, find, find_run, ledger_above
+from trialplate.verify.procedure import Verified, verify
+
+__all__ = ["gate_run", "main", "parser", "print_error", "reader_of", "verify_paths"]
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of both commands."""
+    top = argparse.ArgumentParser(prog="trialplate", description="Check a ledger, a record and a decision, offline.")
+    commands = top.add_subparsers(dest="command", required=True, metavar="verify|gate")
+    check = commands.add_parser("verify", help="verify a project, a ledger, or a run, offline")
+    check.add_argument("paths", nargs="*", metavar="PATH", help="project, ledger, run folder, run id or latest (default: .)")
+    check.add_argument("--against", metavar="NOTE", action="append", default=[], help="a checkpoint the ledger must extend")
+    decide = commands.add_parser("gate", help="verify a run and decide on one configuration")
+    decide.add_argument("run", metavar="RUN", help="a path, a run id, its beginning, or latest")
+    decide.add_argument("--model", metavar="NAME[/PROFILE]", help="the configuration to decide on")
+    decide.add_argument("--against", metavar="NOTE", action="append", default=[], help="a checkpoint the ledger must extend")
+    decide.add_argument("--no-append", action="store_true", help="decide without appending the decision to the ledger")
+    for command in (check, decide):
+        command.add_argument("--trust", metavar="FILE|LINE", action="append", default=[], help="a public key line, or a file of them")
+        command.add_argument("--ledger", metavar="DIR", type=Path, help="the ledger, if it is not above the run")
+        command.add_argument("--json", action="store_true", help="print one JSON object")
+    return top
+
+
+def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ) -> int:
+    """Run `verify` or `gate` and return the exit code."""
+    options = parser().parse_args(arguments)
+    try:
+        if options.command == "verify":
+            return verify_paths(options, environ)
+        return gate_run(options, environ)[0]
+    except TrialplateError as error:
+        print_error(error)
+        return error.exit_code
+
+
+def print_error(error: TrialplateError) -> None:
+    """Write an error to stderr: what, where, and one thing to do."""
+    print(f"error: {text.visible(str(error))}", file=sys.stderr)
+    if error.hint:
+        print(f"  do: {text.visible(error.hint)}", file=sys.stderr)
+
+
+def verify_paths(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """Verify everything that was named; the exit code is the highest of all."""
+    reader = reader_of(options, environ)
+    found = [item for path in options.paths or ["."] for item in find(path, Path.cwd(), options.ledger)]
+    done = [verify(item, reader) for item in found]
+    if options.json:
+        print_json([text.report_json(item.report) for item in done])
+    else:
+        for item in done:
+            print("\n".join(text.report_lines(item.report)))
+    return max((item.report.exit_code for item in done), default=EXIT_DONE)
+
+
+def gate_run(options: argparse.Namespace, environ: Mapping[str, str]) -> tuple[int, Verified | None, Decision | None]:
+    """Verify a run and decide; returns the exit code, what was verified, and the decision if there is one."""
+    run = find_run(options.run, Path.cwd(), options.ledger)
+    ledger = options.ledger or ledger_above(run)
+    if ledger is None:
+        raise UsageError("a record without its ledger cannot be gated", where=str(options.run), hint="give --ledger DIR")
+    done = verify(Found(ledger, run), reader_of(options, environ))
+    if done.gate is None or not done.report.holds:
+        if options.json:
+            print_json(text.report_json(done.report))
+        else:
+            print("\n".join(text.report_lines(done.report)))
+            print("NO DECISION: the evidence does not hold")
+        return EXIT_UNTRUSTED, done, None
+    name = configuration_named(done.gate.record, options.model)
+    decision = done.gate.decide(name)
+    if not done.report.holds:
+        print("\n".join(text.report_lines(done.report)))
+        return EXIT_UNTRUSTED, done, None
+    if options.json:
+        print_json(text.decision_json(decision, done.report))
+    else:
+        print("\n".join(text.decision_lines(decision, done.gate.record.plan.pass_mark, done.report)))
+    return EXIT_DONE if decision.decision == "accepted" else EXIT_NEGATIVE, done, decision
+
+
+def reader_of(options: argparse.Namespace, environ: Mapping[str, str]) -> Reader:
+    """Return who reads: trust from the arguments or the environment, known checkpoints from the user's own folder."""
+    given = list(options.trust) or [item for item in (environ.get("TRIALPLATE_TRUST", ""),) if item]
+    trust = [key for item in given for key in _keys(item)]
+    notes = []
+    for path in options.against:
+        try:
+            notes.append(Path(path).read_bytes())
+        except OSError as error:
+            raise UsageError(f"cannot read it ({error.strerror})", where=path, hint="give the file of a checkpoint") from None
+    return Reader(trust=trust, known=read_known(config_folder(environ)), against=notes)
+
+
+def _keys(item: str) -> list[PublicKey]:
+    """Return the keys of a file, or of one key line."""
+    lines = [item]
+    if Path(item).is_file():
+        lines = Path(item).read_text(encoding="utf-8").splitlines()
+    kept = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    try:
+        return [parse_key(line) for line in kept]
+    except TrialplateError as error:
+        hint = "give a public key line (name+id+base64), or a file that holds such lines"
+        raise UsageError(f"no key to trust: {error.message}", where=item[:80], hint=hint) from None
+
+
+def print_json(value: object) -> None:
+    """Print one JSON object, in ASCII, so that no terminal control goes out."""
+    print(json.dumps(value, indent=2, sort_keys=True, allow_nan=False))

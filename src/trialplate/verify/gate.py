@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The decision on one configuration, derived from verified records; V18 and V19.
+
+There is no path that decides without having verified: `decide` takes views that `read_ledger` and `read_record` made.
+A decision stated earlier is derived again as of its own entry: from the ledger before it, and from each record at the
+size it then had.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trialplate.errors import FormatError, UsageError, VerificationError
+from trialplate.record.values import AttemptResult, Decision, RunConfiguration, RunStart
+from trialplate.rules.attempts import combine
+from trialplate.rules.passmark import evaluate
+from trialplate.verify.findings import Report
+from trialplate.verify.ledger_view import LedgerEntry, LedgerView
+from trialplate.verify.record_view import RecordView, board_at, read_plan, read_record
+
+__all__ = ["Gate", "configuration_named"]
+
+
+def configuration_named(record: RecordView, wanted: str | None) -> str:
+    """Return the configuration that `--model NAME[/PROFILE]` means.
+
+    Raises:
+        UsageError: nothing, or more than one thing, has that name; the names that exist are listed.
+    """
+    there = [item.name for item in record.plan.configurations if item.name in record.matrix.counts]
+    if wanted is None and len(there) == 1:
+        return there[0]
+    if wanted in there:
+        return str(wanted)
+    of_model = [item.name for item in record.plan.configurations if item.model == wanted and item.name in there]
+    if len(of_model) == 1:
+        return of_model[0]
+    names = ", ".join(there)
+    if wanted is None or of_model:
+        asked = "which configuration?" if wanted is None else f"{wanted} has several profiles"
+        raise UsageError(f"{asked} this run has {names}", hint="name one with --model NAME[/PROFILE]", code="MODEL")
+    near = difflib.get_close_matches(wanted, there, n=1)
+    hint = f"did you mean {near[0]}?" if near else "name one of them with --model"
+    raise UsageError(f"no configuration {wanted!r} in this run; it has {names}", hint=hint, code="MODEL")
+
+
+@dataclass
+class Gate:
+    """Decides about a verified record, reading the records of other attempts where they count."""
+
+    ledger: LedgerView
+    record: RecordView
+    runs: Path
+    report: Report
+    others: dict[str, RecordView | None] = field(default_factory=dict)
+
+    def decide(self, configuration: str, before: int | None = None, stated: Decision | None = None) -> Decision:
+        """Return the decision on a configuration.
+
+        Args:
+            before: as of this ledger entry; None is now.
+            stated: an earlier decision, for the record's size then, and for records that were missing then or are now.
+        """
+        record, start = self.record, self.record.start
+        size = record.size if stated is None else stated.record_size
+        board, closed = record.board, record.closed
+        if size != record.size:
+            board, closed = board_at(record.folder, record.plan, size)
+        root = record.signed.checkpoint.root if size == record.size else record.roots.get(size, b"")
+        end = self.ledger.end_of(record.run_id, before)
+        finished = end is not None and end.body.size == size and closed is not None and closed.complete
+        own = evaluate(
+            record.plan, record.matrix, configuration, board, selection=start.selection, finished=finished
+        )
+        attempts = tuple(self._attempts(configuration, before, stated))
+        decision, reasons = combine(own.decision, own.reasons, attempts)
+        if start.selection == "pilot":
+            decision, reasons = "inconclusive", ("pilot",)
+        return Decision(
+            run_id=record.run_id,
+            configuration=configuration,
+            decision=decision,
+            reasons=reasons,
+            plan=start.plan,
+            pass_mark=start.pass_mark,
+            record_size=size,
+            record_root="sha256:" + root.hex(),
+            evidence=own.evidence,
+            rules=own.rules,
+            attempts=attempts,
+        )
+
+    def check_decisions(self) -> None:
+        """V19: every decision that the ledger states about this run follows from the records as they then were."""
+        entries = self.ledger.decisions(self.record.run_id)
+        for entry in entries:
+            self._check_decision(entry)
+        if entries:
+            self.report.passed("V19", f"{len(entries)} stated decisions were derived again, to the last fraction")
+        else:
+            self.report.skip("V19", "no decision is stated about this run yet; `trialplate gate` derives one")
+
+    def check_attempts(self) -> None:
+        """V18: the other full runs of these configurations on these cases, and how often the cases were used."""
+        others: dict[str, AttemptResult] = {}
+        for item in self.record.start.configurations:
+            others.update({attempt.run_id: attempt for attempt in self._attempts(item.name, None, None)})
+        uses = [entry.body.run_id for entry in self.ledger.starts() if self._overlaps(entry.body)]
+        use = uses.index(self.record.run_id) + 1
+        told = ", ".join(f"{run_id} {item.decision or item.status}" for run_id, item in others.items())
+        what = f"{len(others)} other full runs of these configurations count" + (f": {told}" if told else "")
+        self.report.passed("V18", f"{what}; use {use} of {len(uses)} of these cases")
+
+    def _check_decision(self, entry: LedgerEntry) -> None:
+        stated: Decision = entry.body
+        where = f"{self.ledger.folder.name}/entries.jsonl:{entry.seq + 1}"
+        if stated.configuration not in self.record.matrix.counts or stated.record_size > self.record.size:
+            self.report.found("DECISION", "is about a configuration or a size that this record does not have", where)
+            return
+        derived = self.decide(stated.configuration, entry.seq, stated)
+        if derived != stated:
+            wrong = [name for name, value in stated.__dict__.items() if value != getattr(derived, name)]
+            message = f"{stated.configuration} is stated {stated.decision}; derived: {derived.decision} ({', '.join(wrong)} differ)"
+            self.report.found("DECISION", message, where)
+
+    # ------------------------------------------------------------------------------------------------ other attempts
+
+    def _attempts(self, configuration: str, before: int | None, stated: Decision | None) -> Iterator[AttemptResult]:
+        """Yield the other full runs of the same thing on some of the same cases, in the order of the ledger."""
+        mine = next(item for item in self.record.start.configurations if item.name == configuration)
+        for entry in self.ledger.bodies(RunStart, before=before):
+            other: RunStart = entry.body
+            if other.run_id == self.record.run_id or other.selection != "full":
+                continue
+            same = next((item for item in other.configurations if item.attempt_key == mine.attempt_key), None)
+            if same is not None and self._overlaps(other):
+                said = next((a for a in stated.attempts if a.run_id == other.run_id), None) if stated else None
+                yield self._attempt(other, same, before, said)
+
+    def _overlaps(self, other: RunStart) -> bool:
+        """Say whether two runs share a case; where the other plan is not here to tell, they do."""
+        if other.test_set == self.record.start.test_set:
+            return True
+        try:
+            _, plan = read_plan(self.runs / other.run_id, f"runs/{other.run_id}")
+        except (FormatError, VerificationError):
+            return True
+        mine = {case.commitment for case in self.record.plan.test_set.cases}
+        return any(case.commitment in mine for case in plan.test_set.cases)
+
+    def _attempt(
+        self, other: RunStart, same: RunConfiguration, before: int | None, said: AttemptResult | None
+    ) -> AttemptResult:
+        """Return what another attempt came to under its own mark."""
+        if self.ledger.waived(other.run_id, before):
+            return AttemptResult(run_id=other.run_id, status="waived")
+        end = self.ledger.end_of(other.run_id, before)
+        if end is None or end.body.status != "complete":
+            return AttemptResult(run_id=other.run_id, status="open")
+        if said is not None and said.status == "missing":
+            return said
+        view = self._other(other.run_id)
+        if view is None:
+            return said if said is not None else AttemptResult(run_id=other.run_id, status="missing")
+        size = end.body.size
+        board = view.board if size == view.size else board_at(view.folder, view.plan, size)[0]
+        own = evaluate(view.plan, view.matrix, same.name, board, selection="full", finished=True)
+        return AttemptResult(run_id=other.run_id, status="decided", size=size, decision=own.decision)
+
+    def _other(self, run_id: str) -> RecordView | None:
+        """Return another run's record, verified once; a record that does not hold is a finding of this one."""
+        if run_id not in self.others:
+            self.others[run_id] = None
+            if (self.runs / run_id).is_dir():
+                report = Report(run_id)
+                self.others[run_id] = read_record(self.runs / run_id, self.ledger, report)
+                for item in report.findings:
+                    if not item.note:
+                        self.report.found("ATTEMPT-RECORD", f"{item.code}: {item.message}", item.where or f"runs/{run_id}")
+        return self.others[run_id]

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finding what a person named: a project, a ledger, a run by path, id, unique prefix or `latest`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from trialplate.errors import UsageError
+from trialplate.record import canonical
+from trialplate.record.log import MAX_ENTRY
+
+__all__ = ["Found", "find", "find_run", "ledger_above"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Something to verify: a run and its ledger (None where it stands alone), or a ledger by itself."""
+
+    ledger: Path | None
+    run: Path | None
+
+
+def ledger_above(path: Path) -> Path | None:
+    """Return the ledger folder of the nearest ancestor that has one."""
+    for folder in (path, *path.parents):
+        if (folder / "ledger" / "origin").exists() or (folder / "ledger" / "entries.jsonl").exists():
+            return folder / "ledger"
+    return None
+
+
+def find(name: str, here: Path, ledger: Path | None) -> list[Found]:
+    """Return what a path or a run's name stands for; a project is its ledger and every run in it.
+
+    Raises:
+        UsageError: nothing of that name.
+    """
+    path = (here / name).absolute()
+    if path.name == "record.jsonl" and path.is_file():
+        path = path.parent
+    if (path / "record.jsonl").exists() or (path / "plan.json").exists():
+        return [Found(ledger or ledger_above(path), path)]
+    if (path / "entries.jsonl").exists() or (path / "origin").exists():
+        return [Found(path, None)]
+    if (path / "ledger").is_dir():
+        own = ledger or path / "ledger"
+        runs = sorted(p for p in (path / "runs").glob("*") if p.is_dir())
+        return [Found(own, None), *(Found(own, run) for run in runs)]
+    run = find_run(name, here, ledger)
+    return [Found(ledger or ledger_above(run), run)]
+
+
+def find_run(name: str, here: Path, ledger: Path | None) -> Path:
+    """Return the folder of a run.
+
+    Raises:
+        UsageError: no run, or more than one, of that name.
+    """
+    path = (here / name).absolute()
+    if path.name == "record.jsonl":
+        path = path.parent
+    if name != "latest" and (path / "record.jsonl").exists():
+        return path
+    own = ledger or ledger_above(here.absolute())
+    if own is None:
+        raise UsageError(f"no run {name!r}, and no ledger here or above", hint="give the path of a run folder", code="RUN")
+    runs = own.parent / "runs"
+    if name == "latest":
+        return runs / _latest(own)
+    there = sorted(p.name for p in runs.glob("*") if p.is_dir()) if runs.is_dir() else []
+    matches = [item for item in there if item.startswith(name)]
+    if len(matches) == 1:
+        return runs / matches[0]
+    if matches:
+        raise UsageError(f"{name!r} is the beginning of {', '.join(matches)}", hint="give more of the id", code="RUN")
+    shown = ", ".join(there[-5:]) or "none yet"
+    raise UsageError(f"no run {name!r}; there are: {shown}", hint="give a run id, its beginning, or latest", code="RUN")
+
+
+def _latest(ledger: Path) -> str:
+    """Return the run of the highest run.start in the ledger's file; what it says is verified later."""
+    latest = ""
+    with (ledger / "entries.jsonl").open("rb") as file:
+        while line := file.readline(MAX_ENTRY + 1):
+            if b'"type":"run.start"' in line and line.endswith(b"\n"):
+                body = canonical.decode(line[:-1])["body"]
+                latest = body["run_id"] if isinstance(body.get("run_id"), str) else latest
+    if not latest or "/" in latest:
+        raise UsageError("no run has been started in this ledger", hint="trialplate run --yes", code="RUN")
+    return latest

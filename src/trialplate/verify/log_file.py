@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading a log from disk: its signed checkpoint, and its lines up to that checkpoint, one at a time.
+
+Nothing beyond the checkpoint is ever handed out: nobody signed it. Everything is bounded: a note, a line, a plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trialplate.errors import FormatError, VerificationError
+from trialplate.record import canonical, codec
+from trialplate.record.log import MAX_ENTRY, Frontier, leaf_hash
+from trialplate.record.note import Checkpoint, PublicKey, open_note, parse_checkpoint
+from trialplate.record.values import Entry, Json
+from trialplate.verify.findings import Report
+
+__all__ = ["LogFile", "Signed", "read_checkpoint", "read_small", "typed_entry"]
+
+MAX_NOTE = 64 * 1024
+MAX_PLAN = 256 * 1024 * 1024
+
+
+def read_small(path: Path, shown: str, limit: int) -> bytes:
+    """Read a whole file of at most `limit` bytes.
+
+    Raises:
+        VerificationError: FILE-MISSING.
+        FormatError: STRICT-LIMIT.
+    """
+    try:
+        with path.open("rb") as file:
+            raw = file.read(limit + 1)
+    except OSError as error:
+        reason = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+        raise VerificationError(f"{shown} {reason}", code="FILE-MISSING") from None
+    if len(raw) > limit:
+        raise FormatError(f"{shown} is larger than {limit} bytes", code="STRICT-LIMIT")
+    return raw
+
+
+@dataclass(frozen=True)
+class Signed:
+    """A checkpoint with a verified signature, and the note that carries it."""
+
+    checkpoint: Checkpoint
+    note: bytes
+    key: PublicKey | None
+    """None where a record stands alone and nobody named a key to check it with."""
+
+    def __str__(self) -> str:
+        point = self.checkpoint
+        return f"{point.origin} size {point.size} root {point.root.hex()}"
+
+
+def read_checkpoint(raw: bytes, keys: Sequence[PublicKey], origin: str | None, shown: str) -> Signed:
+    """Open a note that must be a checkpoint of `origin`, signed by one of `keys` (or unchecked, if there are none).
+
+    Raises:
+        FormatError: NOTE-... or CHECKPOINT-MALFORMED.
+        VerificationError: NOTE-SIGNATURE, SIG-MISSING, ORIGIN-MISMATCH.
+    """
+    try:
+        opened = open_note(raw, keys)
+        checkpoint = parse_checkpoint(opened.text)
+    except (FormatError, VerificationError) as error:
+        error.where = shown
+        raise
+    if keys and not opened.verified:
+        signers = ", ".join(f"{name}+{key_id.hex()}" for name, key_id in opened.unknown) or "nobody"
+        wanted = ", ".join(f"{key.name}+{key.key_id.hex()}" for key in keys)
+        message = f"signed by {signers}, not by the log's key {wanted}"
+        raise VerificationError(message, where=shown, code="SIG-MISSING")
+    if origin is not None and checkpoint.origin != origin:
+        message = f"a checkpoint of {checkpoint.origin}, where {origin} is expected"
+        raise VerificationError(message, where=shown, code="ORIGIN-MISMATCH")
+    return Signed(checkpoint, raw, opened.verified[0] if keys else None)
+
+
+@dataclass
+class LogFile:
+    """The lines of a log up to its checkpoint; roots at the sizes of `pins` are kept while they go by."""
+
+    path: Path
+    shown: str
+    size: int
+    pins: frozenset[int] = frozenset()
+    roots: dict[int, bytes] = field(default_factory=dict)
+    frontier: Frontier = field(default_factory=Frontier)
+    tail: int = 0
+    """Complete lines beyond the checkpoint, known once all lines were read."""
+    torn: bool = False
+
+    def lines(self, kind: str) -> Iterator[bytes]:
+        """Yield each line without its LF.
+
+        Args:
+            kind: "LEDGER" or "RECORD", the first word of the codes.
+
+        Raises:
+            VerificationError: FILE-MISSING, LEDGER-TRUNCATED or RECORD-TRUNCATED.
+            FormatError: STRICT-LIMIT for an over-long line.
+        """
+        try:
+            file = self.path.open("rb")
+        except OSError:
+            raise VerificationError(f"{self.shown} is missing", code="FILE-MISSING") from None
+        with file:
+            while self.frontier.size < self.size:
+                line = file.readline(MAX_ENTRY + 2)
+                if len(line) > MAX_ENTRY + 1:
+                    raise FormatError("a line is too long", where=self._here(), code="STRICT-LIMIT")
+                if not line.endswith(b"\n"):
+                    message = f"ends after {self.frontier.size} lines; its checkpoint covers {self.size}"
+                    raise VerificationError(message, where=self.shown, code=f"{kind}-TRUNCATED")
+                line = line[:-1]
+                self.frontier.append(leaf_hash(line))
+                if self.frontier.size in self.pins:
+                    self.roots[self.frontier.size] = self.frontier.root()
+                yield line
+            while rest := file.readline(MAX_ENTRY + 2):
+                if rest.endswith(b"\n"):
+                    self.tail += 1
+                else:
+                    self.torn = True
+
+    def _here(self) -> str:
+        return f"{self.shown}:{self.frontier.size + 1}"
+
+    def check_tail(self, report: Report, code: str, *, note: bool) -> None:
+        """Report what stands beyond the checkpoint."""
+        if self.tail or self.torn:
+            what = f"{self.tail} lines" + (" and a torn one" if self.torn else "")
+            message = f"{what} beyond the checkpoint of {self.size}: nobody signed them, nothing here counts them"
+            report.found(code, message, self.shown, note=note)
+
+
+def typed_entry(raw: bytes, seq: int, where: str, types: dict[str, type]) -> tuple[Entry, Json]:
+    """Decode a line strictly into its entry and its typed body.
+
+    Raises:
+        FormatError: STRICT-..., SCHEMA, ENTRY-TYPE, ENTRY-ORDER.
+    """
+    entry = codec.decode(Entry, canonical.decode(raw, where, MAX_ENTRY), where)
+    if entry.seq != seq:
+        raise FormatError(f"entry {entry.seq} stands where {seq} belongs", where=where, code="ENTRY-ORDER")
+    kind = types.get(entry.type)
+    if kind is None:
+        raise FormatError(f"unknown entry type {entry.type!r}", where=where, code="ENTRY-TYPE")
+    return entry, codec.decode(kind, entry.body, where)

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a verification and a decision look like: text for people, one stable object for programs.
+
+Numbers are shown with as many digits as it takes to tell them from what they are compared with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from trialplate.record import codec
+from trialplate.record.values import Decision, Json, PassMark, Rule, RuleResult
+from trialplate.verify.findings import CHECKS, Report
+
+__all__ = ["decimal_text", "decision_json", "decision_lines", "margin_text", "report_json", "report_lines", "visible"]
+
+REASONS = {
+    "pilot": "a pilot (a run of less than its plan) never decides",
+    "selection": "the mark asks for a full run",
+    "finished": "the run is unfinished: resume it or waive it",
+    "complete": "planned trials were not attempted",
+    "calls": "answers were replayed, and the mark asks for live calls",
+    "reasked": "too many cells were asked again after an answer had begun to arrive",
+    "infrastructure_errors": "too many trials were lost to the infrastructure",
+    "cases": "too few cases",
+    "repeats": "too few repeats",
+    "attempt_rejected": "another run of this configuration on these cases was rejected",
+    "attempt_open": "another run of this configuration on these cases is unfinished or missing: resume it or waive it",
+}
+
+
+def visible(text: str) -> str:
+    """Return text whose control, format and direction characters are shown, never sent to a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def decimal_text(value: Fraction, beside: Fraction | None = None, digits: int = 4) -> str:
+    """Return a decimal form, with more digits while it would look like a different number that it is compared with."""
+    for places in range(digits, 19):
+        scale = 10**places
+        whole = round(value * scale)
+        if beside is None or value == beside or whole != round(beside * scale):
+            return f"{whole // scale}.{whole % scale:0{places}d}"
+    return str(value)
+
+
+def report_lines(report: Report) -> Iterator[str]:
+    """Yield a verification: a line a check, the findings, and what it all means."""
+    yield f"verify {visible(report.subject)}"
+    for check, title in CHECKS.items():
+        status = report.status(check)
+        own = [item for item in report.findings if item.check == check]
+        sentence = report.said.get(check) if status == "PASS" else report.skipped.get(check, "")
+        if status == "FAIL":
+            sentence = ", ".join(dict.fromkeys(item.code for item in own if not item.note))
+        yield f"  {check} {status} {title}: {visible(sentence or '')}"
+        for item in own[:20]:
+            where = f"{item.where}: " if item.where else ""
+            yield f"      {'note' if item.note else 'FINDING'} {item.code} {visible(where + item.message)}"
+        if own:
+            if len(own) > 20:
+                yield f"      ... and {len(own) - 20} more"
+            yield f"      do: {own[0].hint}"
+    if report.checkpoint:
+        yield f"  checkpoint: {report.checkpoint}"
+    skipped = sum(1 for check in CHECKS if report.status(check) == "SKIP")
+    failed = [check for check in CHECKS if report.status(check) == "FAIL"]
+    if failed:
+        yield f"DOES NOT HOLD: {', '.join(failed)}"
+    else:
+        yield f"HOLDS: {len(CHECKS) - skipped} checks passed, {skipped} could not be made"
+
+
+def report_json(report: Report) -> Json:
+    """Return the stable object of `verify --json`."""
+    return {
+        "subject": report.subject,
+        "holds": report.holds,
+        "level": report.level,
+        "checkpoint": report.checkpoint,
+        "checks": [
+            {
+                "id": check,
+                "title": title,
+                "status": report.status(check),
+                "sentence": report.skipped.get(check, "") if report.status(check) == "SKIP" else report.said.get(check, ""),
+            }
+            for check, title in CHECKS.items()
+        ],
+        "findings": [
+            {
+                "code": item.code,
+                "check": item.check,
+                "severity": "note" if item.note else "finding",
+                "message": item.message,
+                "where": item.where,
+                "do": item.hint,
+            }
+            for item in report.findings
+        ],
+    }
+
+
+def decision_lines(decision: Decision, mark: PassMark, report: Report) -> Iterator[str]:
+    """Yield a decision in words: each rule with its numbers and margin, the evidence, the attempts, the level."""
+    yield f"{decision.decision.upper()} {decision.configuration} in run {decision.run_id}"
+    for result, rule in zip(decision.rules, mark.rules, strict=True):
+        yield f"  rule {result.id}: {rule_text(rule, result)}"
+    for item in decision.evidence:
+        if not item.met:
+            yield f"  evidence {item.name}: wanted {item.wanted}, found {item.found}"
+    for reason in decision.reasons:
+        if reason in REASONS:
+            yield f"  because: {REASONS[reason]}"
+    for attempt in decision.attempts:
+        yield f"  attempt: run {attempt.run_id} {attempt.decision or attempt.status}"
+    if not decision.attempts:
+        yield "  attempts: this is the only full run of this configuration on these cases"
+    yield f"  level: {visible(report.said.get('V20', ''))}"
+    yield f"  checkpoint: {report.checkpoint}"
+
+
+def rule_text(rule: Rule, result: RuleResult) -> str:
+    """Return one rule's numbers in words."""
+    word = {"pass": "holds", "fail": "does not hold", "inconclusive": "cannot be told"}[result.result]
+    if rule.must_pass is not None:
+        named = f"; {', '.join(map(visible, result.failing))}" if result.failing else ""
+        return f"{result.cases} named cases must pass; it {word} ({result.reason}{named})"
+    sign = "at least" if rule.at_least is not None else "at most"
+    text = f"{rule.of} {sign} {rule.at_least or rule.at_most}: {span_text(result)}; it {word}"
+    return f"{text} ({margin_text(rule, result)})"
+
+
+def span_text(result: RuleResult) -> str:
+    """Return what was measured, with the unknown cells at both extremes."""
+    if result.low is None or result.high is None or result.threshold is None:
+        return f"nothing measured in {result.cells} cells"
+    low, high, beside = Fraction(result.low), Fraction(result.high), Fraction(result.threshold)
+    shown = decimal_text(low, beside)
+    if high != low:
+        shown = f"between {shown} and {decimal_text(high, beside)}"
+    unknown = f", {result.unknown} unknown" if result.unknown else ""
+    return f"{shown} over {result.cells} cells of {result.cases} cases{unknown}"
+
+
+def margin_text(rule: Rule, result: RuleResult) -> str:
+    """Return how far the number is from turning, in cells that score 0 or 1."""
+    if result.low is None or result.high is None or result.threshold is None or not result.cells:
+        return result.reason
+    low, high, threshold = Fraction(result.low), Fraction(result.high), Fraction(result.threshold)
+    if result.result == "inconclusive":
+        return f"{result.unknown} unknown cells could turn it"
+    upward = (rule.at_least is not None) == (result.result == "pass")
+    gap = abs((low if upward else high) - threshold) * result.cells
+    cells = int(gap) + 1 if result.result == "pass" else -int(-gap // 1)
+    return f"{cells} more {'failing' if upward else 'passing'} cells would turn it"
+
+
+def decision_json(decision: Decision, report: Report) -> Json:
+    """Return the stable object of `gate --json`."""
+    return {"decision": codec.to_json(decision), "level": report.level, "verification": report_json(report)}

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A chat-completions server that answers as real ones do, and misbehaves as real ones do.
+
+It speaks the wire format of POST /v1/chat/completions (OpenAI API reference). What it does next is said by steps, the
+form of the case files in tests/vectors/cases/http: `status`, `headers`, `json` or `body`, `delay_ms`, `sse`, and
+`close` ("rst": reset before a reply; "eof": end after what was sent), and besides `hang` (never answers) and `drip` (the
+body in pieces of so many bytes). The last step repeats; "@httpdate+3" in a header means now + 3 s. Without steps every
+request is answered by `answer(body)`. `gather` holds all replies back until so many requests are open at once.
+
+    async with ChatServer(steps) as server:
+        server.url, server.requests
+
+As a program, for measurements: `python chat_server.py [--port 0] [--delay-ms 50]` prints its URL and serves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import socket
+import struct
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from email.utils import formatdate
+from types import TracebackType
+from typing import Any
+
+from aiohttp import web
+
+__all__ = ["ChatServer", "Seen", "completion"]
+
+Step = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A request as it arrived."""
+
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    raw: bytes
+    body: Any
+
+
+def completion(text: str, *, model: str = "m-small", number: int = 1, prompt: str = "") -> dict[str, Any]:
+    """Return a complete chat completion object."""
+    into, out = len(prompt.split()), len(text.split())
+    return {
+        "id": f"chatcmpl-{number:06d}",
+        "object": "chat.completion",
+        "created": 1_760_000_000,
+        "model": model,
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": text, "refusal": None},
+                "logprobs": None,
+                "finish_reason": "stop",
+            }
+        ],
+        "usage": {
+            "prompt_tokens": into,
+            "completion_tokens": out,
+            "total_tokens": into + out,
+            "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
+            "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
+        },
+        "service_tier": "default",
+        "system_fingerprint": "fp_test",
+    }
+
+
+class ChatServer:
+    """Listens on 127.0.0.1 until its context ends."""
+
+    def __init__(
+        self,
+        steps: Sequence[Step] = (),
+        *,
+        answer: Callable[[Any], str] = lambda body: "Paris",
+        delay_s: float = 0.0,
+        gather: int = 0,
+        requests_per_second: int | None = None,
+    ) -> None:
+        self.steps = list(steps)
+        self.requests: list[Seen] = []
+        self.most_open = 0
+        """The largest number of requests that were open at once."""
+        self._answer = answer
+        self._delay_s = delay_s
+        self._gather = gather
+        self._rate = requests_per_second
+        self._recent: list[float] = []
+        self._open = 0
+        self._gathered = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._runner: web.AppRunner | None = None
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        """The base URL to configure."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    async def __aenter__(self) -> ChatServer:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stopping.set()
+        self._gathered.set()
+        assert self._runner is not None
+        await self._runner.cleanup()
+
+    async def start(self, port: int = 0) -> None:
+        """Listen; port 0 takes a free one."""
+        app = web.Application(client_max_size=64 * 1024 * 1024)
+        app.router.add_post("/v1/chat/completions", self._handle)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", port, backlog=1024)
+        await site.start()
+        self.port = self._runner.addresses[0][1]
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        raw = await request.read()
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        self.requests.append(Seen(headers, raw, json.loads(raw)))
+        number = len(self.requests)
+        self._open += 1
+        self.most_open = max(self.most_open, self._open)
+        try:
+            if self._gather:
+                if self._open >= self._gather:
+                    self._gathered.set()
+                await self._gathered.wait()
+            if self._limited():
+                return _json({"error": {"message": "slow down", "type": "requests"}}, 429, {"Retry-After": "1"})
+            if self.steps:
+                return await self._play(request, self.steps[min(number, len(self.steps)) - 1])
+            if self._delay_s:
+                await asyncio.sleep(self._delay_s)
+            return self._ordinary(number)
+        finally:
+            self._open -= 1
+
+    def _ordinary(self, number: int) -> web.Response:
+        body = self.requests[number - 1].body
+        prompt = "\n".join(str(message.get("content")) for message in body["messages"])
+        text = self._answer(body)
+        return _json(
+            completion(text, model=body["model"], number=number, prompt=prompt), 200, {"x-request-id": f"req-{number}"}
+        )
+
+    def _limited(self) -> bool:
+        """Whether this request is one too many within a second."""
+        if self._rate is None:
+            return False
+        now = time.monotonic()
+        self._recent = [then for then in self._recent if now - then < 1.0]
+        if len(self._recent) >= self._rate:
+            return True
+        self._recent.append(now)
+        return False
+
+    async def _play(self, request: web.Request, step: Step) -> web.StreamResponse:
+        """Do what a step says."""
+        if step.get("delay_ms"):
+            await asyncio.sleep(step["delay_ms"] / 1000)
+        if step.get("hang"):
+            await self._stopping.wait()
+        if step.get("close") == "rst":
+            _reset(request)
+            return web.Response()
+        headers = {name: _dated(value) for name, value in step.get("headers", {}).items()}
+        status = step.get("status", 200)
+        if "sse" in step:
+            events = [event if isinstance(event, str) else json.dumps(event) for event in step["sse"]]
+            headers.setdefault("Content-Type", "text/event-stream")
+            body = "".join(f"data: {event}\n\n" for event in events).encode()
+        elif "json" in step:
+            headers.setdefault("Content-Type", "application/json")
+            body = json.dumps(step["json"]).encode()
+        else:
+            text = step.get("body", "")
+            body = text if isinstance(text, bytes) else text.encode()
+        return await _send(request, status, headers, body, step)
+
+
+async def _send(
+    request: web.Request, status: int, headers: dict[str, str], body: bytes, step: Step
+) -> web.StreamResponse:
+    response = web.StreamResponse(status=status, headers=headers)
+    if "Content-Length" not in headers and not step.get("no_length"):
+        response.content_length = len(body)
+    if step.get("no_length"):
+        response.force_close()
+        response.headers["Connection"] = "close"
+    await response.prepare(request)
+    size = step.get("drip", len(body) or 1)
+    for start in range(0, len(body), size):
+        await response.write(body[start : start + size])
+    if step.get("close") == "eof":
+        assert request.transport is not None
+        request.transport.close()
+        return response
+    await response.write_eof()
+    return response
+
+
+def _json(value: Any, status: int, headers: Mapping[str, str]) -> web.Response:
+    return web.Response(text=json.dumps(value), status=status, headers=headers, content_type="application/json")
+
+
+def _reset(request: web.Request) -> None:
+    """Close the connection so that the other side sees a reset."""
+    assert request.transport is not None
+    plain = request.transport.get_extra_info("socket")
+    plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    request.transport.abort()
+
+
+def _dated(value: str) -> str:
+    found = re.fullmatch(r"@httpdate\+([0-9]+)", value)
+    return formatdate(time.time() + int(found[1]), usegmt=True) if found else value
+
+
+async def _serve(options: argparse.Namespace) -> None:
+    server = ChatServer(delay_s=options.delay_ms / 1000)
+    await server.start(options.port)
+    print(server.url, flush=True)
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    arguments = argparse.ArgumentParser(description="Serve chat completions on 127.0.0.1.")
+    arguments.add_argument("--port", type=int, default=0)
+    arguments.add_argument("--delay-ms", type=int, default=0)
+    asyncio.run(_serve(arguments.parse_args()))

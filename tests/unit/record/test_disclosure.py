@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commitments: what changes them, what does not, and salts that come from the secret."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+
+import pytest
+
+from trialplate.errors import FormatError
+from trialplate.record.disclosure import commit, derive_salt, secret_commitment
+
+SECRET = bytes(range(32))
+
+
+def test_commit_is_the_same_for_one_value_and_another_for_any_change() -> None:
+    """Key order is no part of a value; salt, value and type are."""
+    wanted = commit("salt", {"a": 1, "b": "x"})
+
+    assert wanted == commit("salt", {"b": "x", "a": 1.0})
+    assert 43 == len(wanted)
+    others = [commit("tlas", {"a": 1, "b": "x"}), commit("salt", {"a": "1", "b": "x"}), commit("salt", {"a": 1})]
+    assert 4 == len({wanted, *others})
+
+
+def test_commit_of_what_is_no_json_is_refused() -> None:
+    """Only canonical values can be committed to."""
+    with pytest.raises(FormatError):
+        commit("salt", float("nan"))
+
+
+def test_derive_salt_is_hmac_of_label_and_value_and_differs_by_each() -> None:
+    """Recomputed here by the standard library; 16 bytes as 22 characters."""
+    wanted = hmac.new(SECRET, b'case\x00{"id":"a"}', hashlib.sha256).digest()[:16]
+
+    found = derive_salt(SECRET, "case", {"id": "a"})
+
+    assert base64.urlsafe_b64encode(wanted).decode().rstrip("=") == found
+    assert 22 == len(found)
+    others = [derive_salt(SECRET, "text", {"id": "a"}), derive_salt(SECRET, "case", {"id": "b"})]
+    assert 4 == len({found, *others, derive_salt(bytes(32), "case", {"id": "a"})})
+
+
+def test_secret_commitment_is_a_digest_that_is_not_the_plain_one() -> None:
+    """The commitment cannot be taken for a digest of the same bytes made for another purpose."""
+    plain = "sha256:" + hashlib.sha256(SECRET).hexdigest()
+    wanted = "sha256:" + hashlib.sha256(b"trialplate/secret/v1\x00" + SECRET).hexdigest()
+
+    assert wanted == secret_commitment(SECRET) != plain
