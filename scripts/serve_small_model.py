@@ -20,6 +20,7 @@ import sys
 import threading
 import zipfile
 from pathlib import Path
+from typing import Any
 
 ADDRESS = "127.0.0.1"
 CONTEXT_TOKENS = 4096
@@ -77,9 +78,9 @@ def check_digest(model: Path, expected: str) -> None:
         raise ValueError(f"{model}: its SHA-256 is {actual}, expected {expected}; remove the file and start again")
 
 
-def _start(model: Path, port: int, parallel: int):  # type: ignore[no-untyped-def]  # xllamacpp ships no types
+def _start(model: Path, port: int, parallel: int) -> Any:
     """Load ``model`` and return the server; requests beyond ``parallel`` wait inside it."""
-    import xllamacpp
+    import xllamacpp  # type: ignore[import-not-found]  # only in .models, and without types
 
     params = xllamacpp.CommonParams()
     params.model.path = str(model)

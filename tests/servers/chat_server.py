@@ -26,7 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import formatdate
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from aiohttp import web
 
@@ -105,7 +105,7 @@ class ChatServer:
         """The base URL to configure."""
         return f"http://127.0.0.1:{self.port}/v1"
 
-    async def __aenter__(self) -> ChatServer:
+    async def __aenter__(self) -> Self:
         await self.start()
         return self
 

@@ -29,10 +29,8 @@ class Pattern:
         """Return a function that is truthy for a matching string."""
         return re.compile(self.regex).fullmatch
 
-    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
-        schema: dict[str, Any] = handler(core)
-        schema["pattern"] = f"^{self.regex}$"
-        return schema
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> dict[str, Any]:
+        return {**handler(source), "pattern": f"^(?:{self.regex})$"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +39,8 @@ class AtLeast:
 
     minimum: int
 
-    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
-        schema: dict[str, Any] = handler(core)
-        schema["minimum"] = self.minimum
-        return schema
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> dict[str, Any]:
+        return {**handler(source), "ge": self.minimum}
 
 
 Digest = Annotated[str, Pattern(r"sha256:[0-9a-f]{64}")]

@@ -19,18 +19,40 @@ A case without an entry is a failure `not_started`: a script that forgets a case
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from trialplate.errors import FormatError, SpecError
 from trialplate.record import codec
-from trialplate.record.values import Configuration, Json, Usage
+from trialplate.record.values import Configuration, Count, Json, Short, Usage, Value
 from trialplate.runners.base import Answer, Failure, FailureKind, Request, RunnerContext
 
-__all__ = ["StandInRunner", "make"]
+__all__ = ["ScriptedAnswer", "ScriptedError", "StandInRunner", "make"]
 
-_ANSWER_KEYS = frozenset({"text", "usage", "finish", "served", "latency_ms", "refusal"})
-_ERROR_KEYS = frozenset({"error", "status", "retry_after_s", "message"})
+T = TypeVar("T")
 _UNSENT = frozenset({"refused_connection", "not_started", "replay_miss"})
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ScriptedAnswer(Value):
+    """An entry that answers."""
+
+    text: str
+    usage: Usage | None = None
+    finish: Short | None = None
+    served: Short | None = None
+    latency_ms: Count = 0
+    refusal: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ScriptedError(Value):
+    """An entry that fails."""
+
+    error: FailureKind
+    status: int | None = None
+    retry_after_s: float | None = None
+    message: str | None = None
 
 
 def make(configuration: Configuration, context: RunnerContext) -> StandInRunner:
@@ -97,35 +119,34 @@ def _entry(script: Json, request: Request) -> Json:
 
 
 def _answer(entry: Mapping[str, Any], request: Request) -> Answer:
-    text = entry.get("text")
-    if not isinstance(text, str) or entry.keys() - _ANSWER_KEYS:
-        raise _malformed(request, f"an answer holds text and perhaps {', '.join(sorted(_ANSWER_KEYS - {'text'}))}")
-    try:
-        usage = codec.decode(Usage, entry["usage"], "usage") if "usage" in entry else None
-    except FormatError as error:
-        raise _malformed(request, str(error)) from error
+    scripted = _read(ScriptedAnswer, entry, request)
     return Answer(
-        text=text,
-        usage=usage,
-        finish=entry.get("finish"),
-        served=entry.get("served"),
-        latency_ms=entry.get("latency_ms", 0),
-        received=len(text.encode(errors="surrogatepass")),
-        refusal=bool(entry.get("refusal", False)),
+        text=scripted.text,
+        usage=scripted.usage,
+        finish=scripted.finish,
+        served=scripted.served,
+        latency_ms=scripted.latency_ms,
+        received=len(scripted.text.encode(errors="surrogatepass")),
+        refusal=scripted.refusal,
     )
 
 
-def _failure(entry: Mapping[str, Any], request: Request) -> Failure | SpecError:
-    kind = entry["error"]
-    if kind not in get_args(FailureKind) or entry.keys() - _ERROR_KEYS:
-        return _malformed(request, f"an error is one of {', '.join(get_args(FailureKind))}")
+def _failure(entry: Mapping[str, Any], request: Request) -> Failure:
+    scripted = _read(ScriptedError, entry, request)
     return Failure(
-        kind,
-        entry.get("message", f"scripted {kind}"),
-        status=entry.get("status"),
-        retry_after_s=entry.get("retry_after_s"),
-        sent=kind not in _UNSENT,
+        scripted.error,
+        scripted.message or f"scripted {scripted.error}",
+        status=scripted.status,
+        retry_after_s=scripted.retry_after_s,
+        sent=scripted.error not in _UNSENT,
     )
+
+
+def _read(kind: type[T], entry: Mapping[str, Any], request: Request) -> T:
+    try:
+        return codec.decode(kind, entry, "entry")
+    except FormatError as error:
+        raise _malformed(request, error.message) from error
 
 
 def _malformed(request: Request, message: str) -> SpecError:

@@ -144,7 +144,8 @@ def _tags(found: Iterable[str], where: str) -> tuple[str, ...]:
     tags = {tag.strip() for tag in found} - {""}
     for tag in tags:
         if len(tag) > MAX_TAG or any(unicodedata.category(char) == "Cc" for char in tag):
-            _refuse(where, "a tag is longer than 128 characters or holds a control character", "shorten it; tags are public")
+            message = f"a tag is longer than {MAX_TAG} characters or holds a control character"
+            _refuse(where, message, "shorten it; tags are public")
     return tuple(sorted(tags, key=lambda tag: tag.encode("utf-16-be")))
 
 

@@ -21,6 +21,7 @@ from trialplate.spec.project import Project
 
 __all__ = ["check"]
 
+_OPERATORS = frozenset({"&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1"})
 _Where = Callable[[Path], str]
 
 
@@ -39,17 +40,22 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
     candidates = [item for item in plan.configurations if item.role == "candidate"]
     if not candidates:
         raise SpecError("every model has role: comparison", where=where(("models",)), hint="leave one to be accepted")
-    warnings = [*_unused(plan, matrix, project)]
+    warnings = [*_unused(plan, matrix, project), *_shell_words(project)]
     warnings += _check_evidence(plan.pass_mark.evidence, matrix, candidates, where)
     seen: set[str] = set()
     for index, rule in enumerate(plan.pass_mark.rules):
         if rule.id in seen:
             _refuse(where(("pass_mark", "rules", index, "id")), f'two rules have the id "{rule.id}"', "rename one")
         seen.add(rule.id)
-        warnings += _check_rule(rule, plan, matrix, candidates, lambda *path, i=index: where(("pass_mark", "rules", i, *path)))
+        warnings += _check_rule(rule, plan, matrix, candidates, _below(where, index))
     if plan.cache == "replay" and plan.pass_mark.evidence.calls == "live":
         warnings.append(f"{where(('run', 'cache'))}: a replayed run decides nothing under evidence: {{calls: live}}")
     return tuple(warnings)
+
+
+def _below(where: _Where, index: int) -> Callable[..., str]:
+    """Return what tells the place of a rule, and of its keys."""
+    return lambda *path: where(("pass_mark", "rules", index, *path))
 
 
 def _refuse(where: str, message: str, hint: str) -> NoReturn:
@@ -75,7 +81,8 @@ def _check_scored(scorers: Sequence[Scorer], project: Project) -> None:
     bare = [case.id for case in project.cases if not any(selects(scorer.cases, case) for scorer in scorers)]
     if bare:
         shown = ", ".join(f'"{item}"' for item in bare[:5])
-        message = f"no scorer applies to {len(bare)} of {len(project.cases)} cases: {shown}{', ...' if len(bare) > 5 else ''}"
+        more = ", ..." if len(bare) > 5 else ""
+        message = f"no scorer applies to {len(bare)} of {len(project.cases)} cases: {shown}{more}"
         _refuse(project.places[bare[0]], message, "widen cases: of a scorer, or add one")
 
 
@@ -108,9 +115,7 @@ def _check_lines(plan: Plan, where: _Where) -> None:
 def _unused(plan: Plan, matrix: Matrix, project: Project) -> Iterator[str]:
     """Yield warnings about what is written and never asked."""
     where = project.document.where
-    idle = [
-        case.id for index, case in enumerate(matrix.cases) if not any(row[index] for row in matrix.counts.values())
-    ]
+    idle = [case.id for index, case in enumerate(matrix.cases) if not any(row[index] for row in matrix.counts.values())]
     if idle:
         yield f'{project.places[idle[0]]}: {len(idle)} cases are in no line of the matrix, such as "{idle[0]}"'
     for key, used in (
@@ -125,23 +130,32 @@ def _unused(plan: Plan, matrix: Matrix, project: Project) -> Iterator[str]:
             yield f"{where(('scorers', scorer.name))}: the scorer {scorer.name} applies to no case"
 
 
+def _shell_words(project: Project) -> Iterator[str]:
+    """Yield warnings about what only a shell would read, in an argv that no shell sees."""
+    for name, model in project.author.models.items():
+        for index, word in enumerate(getattr(model, "argv", None) or ()):
+            if word in _OPERATORS or (index and any(char in word for char in "$*`")):
+                place = project.document.where(("models", name, "argv", index))
+                yield f'{place}: no shell reads argv: "{word}" reaches the program as it is; shell: runs a line'
+
+
 def _check_evidence(
     evidence: Evidence, matrix: Matrix, candidates: Sequence[Configuration], where: _Where
 ) -> Iterator[str]:
     """A demand that no candidate of this plan can meet is refused; one that some cannot, is told."""
-    for key, wanted, found, unit in (
-        ("cases", evidence.cases, lambda row: sum(1 for repeats in row if repeats), "cases"),
-        ("repeats", evidence.repeats, lambda row: min((r for r in row if r), default=0), "repeats"),
+    rows = {item.name: [repeats for repeats in matrix.counts[item.name] if repeats] for item in candidates}
+    for key, wanted, reached in (
+        ("cases", evidence.cases, {name: len(row) for name, row in rows.items()}),
+        ("repeats", evidence.repeats, {name: min(row, default=0) for name, row in rows.items()}),
     ):
         place = where(("pass_mark", "evidence", key))
-        reached = {item.name: found(matrix.counts[item.name]) for item in candidates}
-        short = [name for name, count in reached.items() if count < wanted]
-        if len(short) == len(candidates):
-            most = max(reached.values())
-            message = f"evidence.{key} wants at least {wanted} {unit}, and this plan has {most}: nothing could pass"
-            _refuse(place, message, f"add {unit}, or lower the demand")
-        for name in short:
-            yield f"{place}: {name} has {reached[name]} {unit} of at least {wanted} and stays inconclusive"
+        most = max(reached.values())
+        if most < wanted:
+            message = f"evidence.{key} wants at least {wanted}, and this plan has {most}: nothing could pass"
+            _refuse(place, message, f"add {key}, or lower the demand")
+        for name, count in reached.items():
+            if count < wanted:
+                yield f"{place}: {name} has {count} of the {wanted} {key} wanted, and stays inconclusive"
 
 
 def _check_rule(
@@ -168,7 +182,9 @@ def _check_rule(
         for case in matrix.cases
     ]
     reached = {
-        item.name: sum(1 for is_wanted, repeats in zip(wanted, matrix.counts[item.name], strict=True) if is_wanted and repeats)
+        item.name: sum(
+            1 for is_wanted, repeats in zip(wanted, matrix.counts[item.name], strict=True) if is_wanted and repeats
+        )
         for item in candidates
     }
     if not any(reached.values()):

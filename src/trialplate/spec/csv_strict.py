@@ -12,7 +12,7 @@ decimal sign) or a tab. No cell below it is ever looked at for that.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 
 from trialplate.errors import SpecError
 
@@ -27,7 +27,7 @@ _QUOTED = re.compile(r'"([^"]*+(?:""[^"]*+)*+)"')
 _PLAIN = {delimiter: re.compile(f'[^{delimiter}"\r\n]*') for delimiter in DELIMITERS}
 
 
-def sniff(text: str, file: str, wanted: Set[str], needed: str) -> str:
+def sniff(text: str, file: str, wanted: frozenset[str], needed: str) -> str:
     """Return the delimiter of a file.
 
     Args:

@@ -135,7 +135,7 @@ def number(text: str, where: str, *, integer: bool) -> int | ExactFloat:
             )
         return value
     exact = ExactFloat(text)
-    underflow = exact == 0 and any(digit in "123456789" for digit in text.lower().partition("e")[0])
+    underflow = float(exact) == 0.0 and any(digit in "123456789" for digit in text.lower().partition("e")[0])
     if underflow or not math.isfinite(exact) or abs(exact) > _MAX_INTEGER:
         raise SpecError(
             f"the number {text} cannot be held exactly enough", where=where, hint=f'write it as a string: "{text}"'

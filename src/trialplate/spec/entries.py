@@ -8,7 +8,7 @@ patterns and values become commitments. A secret is only ever the NAME of an env
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
@@ -42,6 +42,9 @@ __all__ = [
 ]
 
 
+_SECRET_WORDS = ("key", "token", "secret", "password", "signature", "sig", "code")
+
+
 def _url(value: str) -> str:
     try:
         parts = urlsplit(value)
@@ -52,6 +55,10 @@ def _url(value: str) -> str:
         raise PydanticCustomError("url", "expected an address such as https://api.example.com/v1")
     if "@" in parts.netloc or parts.fragment:
         raise PydanticCustomError("url", "an address holds neither a user, a password nor a fragment: plans are public")
+    if any(word in name.lower() for name, _ in parse_qsl(parts.query) for word in _SECRET_WORDS):
+        raise PydanticCustomError(
+            "url", "a key in an address would be published with the plan; write secret: {env: NAME}"
+        )
     return value
 
 
@@ -93,12 +100,18 @@ class PricingEntry(Author):
 
 
 def _form(value: Any) -> str:
+    if isinstance(value, str):
+        return "as a word"
+    return "as a list" if isinstance(value, list) else "as a map"
+
+
+def _pricing_form(value: Any) -> str:
     return "as a word" if isinstance(value, str) else "as a map"
 
 
 Pricing = Annotated[
     Annotated[Literal["free"], Tag("as a word")] | Annotated[PricingEntry, Tag("as a map")],
-    Discriminator(_form),
+    Discriminator(_pricing_form),
 ]
 
 
@@ -106,14 +119,14 @@ class Retry(Author):
     """Further attempts after a transient failure."""
 
     max_retries: Annotated[int, Field(ge=0, le=20)] = 2
-    initial_delay_s: Milliseconds = 500
-    max_delay_s: Milliseconds = 10_000
+    initial_delay_s: Milliseconds = Field(default="0.5", validate_default=True)
+    max_delay_s: Milliseconds = Field(default="10", validate_default=True)
 
 
 class Limits(Author):
     """Bounds of one attempt."""
 
-    attempt_timeout_s: Annotated[Milliseconds, Field(gt=0)] = 120_000
+    attempt_timeout_s: Annotated[Milliseconds, Field(gt=0)] = Field(default="120", validate_default=True)
     answer_bytes: Annotated[int, Field(ge=1, le=2**30)] = 8 * 1024 * 1024
 
 
@@ -145,6 +158,7 @@ class CommandModel(_Model):
     runner: Literal["command"]
     argv: Annotated[Many[str], Field(min_length=1)] | None = None
     shell: Text | None = None
+    secret: Secret | None = None
     env: Many[EnvName] = ()
 
     @model_validator(mode="after")
@@ -161,9 +175,12 @@ class StandInModel(_Model):
 
     runner: Literal["stand-in"]
     answers: Annotated[
-        Annotated[FilePath, Tag("as a word")] | Annotated[dict[str, Any], Tag("as a map")],
+        Annotated[FilePath, Tag("as a word")]
+        | Annotated[dict[str, Any], Tag("as a map")]
+        | Annotated[list[Any], Tag("as a list")],
         Discriminator(_form),
     ]
+    """A file, or the script itself; see `stand_in`."""
 
 
 ModelEntry = Annotated[OpenAiCompatibleModel | CommandModel | StandInModel, Field(discriminator="runner")]

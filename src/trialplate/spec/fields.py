@@ -162,4 +162,3 @@ class AuthorSelector(Author):
             return tuple(dict.fromkeys(items))
 
         return values.Selector(tag=once(self.tag), kind=once(self.kind), suite=once(self.suite), id=once(self.id))
-

@@ -9,7 +9,8 @@ Records are not read by this module: they are `record.canonical`'s.
 from __future__ import annotations
 
 import re
-from json.decoder import JSONDecodeError, scanstring
+from json import JSONDecodeError
+from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, NoReturn
 
 from trialplate.errors import SpecError

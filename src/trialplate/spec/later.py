@@ -49,10 +49,10 @@ def _later(path: str, what: str, *values: str, cut: int = 0, hint: str = _HINT) 
     return Refusal(parts, f"{shown}: {what} {_NOT_YET}", frozenset(values), cut, hint)
 
 
-_RUNNERS = (
-    "anthropic openai google mistralai deepseek xai alibaba moonshotai openrouter http trace python agent".split()
-)
-_SCORERS = "json-schema similarity trajectory command container checks judge python".split()
+_HOSTED = ("anthropic", "openai", "google", "mistralai", "deepseek", "xai", "alibaba", "moonshotai", "openrouter")
+_RUNNERS = (*_HOSTED, "http", "trace", "python", "agent")
+_THIS_RUNNERS = "runners: openai-compatible, command, stand-in"
+_SCORERS = ("json-schema", "similarity", "trajectory", "command", "container", "checks", "judge", "python")
 _ESTIMATE = "write basis: estimate, which compares the measured mean as it is"
 
 LATER: tuple[Refusal, ...] = (
@@ -67,7 +67,7 @@ LATER: tuple[Refusal, ...] = (
     _later("test_sets.*.defaults.max_turns", "a limit on turns of a conversation"),
     _later("test_sets.*.defaults.tools", "offering tools to a model"),
     _later("profiles.*.agent_args", "passing arguments to an agent"),
-    _later("models.*.runner", "the runner {value}", *_RUNNERS, cut=1, hint="runners: openai-compatible, command, stand-in"),
+    _later("models.*.runner", "the runner {value}", *_RUNNERS, cut=1, hint=_THIS_RUNNERS),
     _later("models.*.accepts", "skipping cases that a model cannot take"),
     _later("models.*.fallback", "forbidding or allowing answers from another model"),
     _later("models.*.request", "describing an http request"),
@@ -111,8 +111,8 @@ LATER: tuple[Refusal, ...] = (
     _later("run.sandbox", "how containers are bounded"),
 )
 
-_PLAIN_SECRET = "a key in the plan"
-_SECRET_HINT = "write secret: {env: NAME_OF_THE_VARIABLE}; the plan is public, and only the name stands in it"
+_IN_THE_PLAN = "a key in the plan"
+_BY_NAME = "write secret: {env: NAME_OF_THE_VARIABLE}; the plan is public, and only the name stands in it"
 
 
 def _never(path: str, sentence: str, hint: str) -> Refusal:
@@ -130,13 +130,13 @@ def _reserved() -> Iterator[Refusal]:
             message = "is no setting, and texts do not stand in a public plan"
             yield _never(f"{place}.{key}", message, "write system: beside settings:")
         for key in ("api_key", "apikey", "authorization", "headers", "password", "token", "secret"):
-            yield _never(f"{place}.{key}", f"{_PLAIN_SECRET} would be sent and published", _SECRET_HINT)
+            yield _never(f"{place}.{key}", f"{_IN_THE_PLAN} would be sent and published", _BY_NAME)
 
 
 NEVER: tuple[Refusal, ...] = (
     *_reserved(),
     *(
-        _never(f"models.*.{key}", f"{_PLAIN_SECRET} would be published", _SECRET_HINT)
+        _never(f"models.*.{key}", f"{_IN_THE_PLAN} would be published", _BY_NAME)
         for key in ("api_key", "apikey", "authorization", "headers", "password", "token")
     ),
 )
@@ -225,6 +225,6 @@ def _without(value: Any, path: Path, cut: frozenset[Path]) -> Any:
         return {key: _without(item, (*path, key), cut) for key, item in value.items() if (*path, key) not in cut}
     if isinstance(value, list):
         # A cut item of a list becomes None, so that the others keep their places; the models never see it.
-        places = [(*path, index) for index in range(len(value))]
-        return [None if place in cut else _without(value[place[-1]], place, cut) for place in places]
+        inner = [(item, (*path, index)) for index, item in enumerate(value)]
+        return [None if place in cut else _without(item, place, cut) for item, place in inner]
     return value

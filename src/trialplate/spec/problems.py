@@ -101,7 +101,8 @@ def _problem(
         name = str(rest[-1]) if rest else "?"
         if isinstance(before := _at(document.value, path), dict) and name in before:
             return None
-        return Problem.at(document, path, f'the key "{name}" is missing{_inside(path)}', _MISSING.get(name, f"add {name}:"))
+        message = f'the key "{name}" is missing{_inside(path)}'
+        return Problem.at(document, path, message, _MISSING.get(name, f"add {name}:"))
     if kind == "too_short" and _at(document.value, path):
         return None  # what stands there is wrong or was refused, which is told by itself
     message, hint = _sentence(kind, detail, here, path)
@@ -119,10 +120,8 @@ def _resolve(value: Any, loc: Iterable[str | int]) -> tuple[Path, list[str | int
     for part in loc:
         if part == "[key]":
             key = True
-        elif (isinstance(value, dict) and part in value) or (
-            isinstance(value, list) and isinstance(part, int) and part < len(value)
-        ):
-            value = value[part]
+        elif (isinstance(value, dict) and part in value) or (isinstance(value, list) and part in range(len(value))):
+            value = _at(value, (part,))
             path.append(part)
             rest = []
         else:
@@ -147,7 +146,7 @@ def _kind_of(value: Any) -> str:
     if isinstance(value, bool):
         return "true or false"
     for kinds, word in (((int, float), "a number"), (str, "a text"), (list, "a list"), (dict, "a mapping")):
-        if isinstance(value, kinds):  # type: ignore[arg-type]
+        if isinstance(value, kinds):
             return word
     return type(value).__name__
 
@@ -184,7 +183,8 @@ def _text_type(detail: ErrorDetails, here: Any) -> tuple[str, str]:
 
 def _pattern(detail: ErrorDetails, here: Any) -> tuple[str, str]:
     pattern = str(detail["ctx"]["pattern"]).removeprefix("^").removesuffix("$")
-    return _FORMS.get(pattern.removeprefix("(?:").removesuffix(")"), ("this text has not the expected form", f"it must match {pattern}"))
+    known = _FORMS.get(pattern.removeprefix("(?:").removesuffix(")"))
+    return known or ("this text has not the expected form", f"it must match {pattern}")
 
 
 def _choice(detail: ErrorDetails, here: Any) -> tuple[str, str]:

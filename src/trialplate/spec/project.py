@@ -192,7 +192,7 @@ def _read(root: Path, name: str, where: str, limit: int) -> bytes:
     try:
         real = file.resolve(strict=True)
         if not real.is_relative_to(root.resolve(strict=True)):
-            raise SpecError(f"{name} leads out of the project's folder", where=where, hint="copy the file into the project")
+            raise SpecError(f"{name} leads out of the project's folder", where=where, hint="copy it into the project")
         # Without O_NONBLOCK, opening a pipe that has no writer would wait for ever.
         handle = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         with os.fdopen(handle, "rb") as stream:
@@ -204,7 +204,8 @@ def _read(root: Path, name: str, where: str, limit: int) -> bytes:
         raise SpecError(f"{name} does not exist", where=where, hint=_beside(file)) from None
     except (OSError, RuntimeError) as problem:
         words = getattr(problem, "strerror", None) or str(problem)
-        raise SpecError(f"{name} cannot be read: {words}", where=where, hint="mind the path and its permissions") from None
+        hint = "mind the path and its permissions"
+        raise SpecError(f"{name} cannot be read: {words}", where=where, hint=hint) from None
     if len(data) > limit:
         raise SpecError(f"{name} is larger than {limit} bytes", where=where, hint="split it")
     return data

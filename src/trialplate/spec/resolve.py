@@ -46,7 +46,6 @@ from trialplate.spec.stand_in import script
 __all__ = ["Vault", "configurations", "matrix_lines", "scorers"]
 
 _PORTS = {"http": 80, "https": 443}
-FLAGS = {"ascii": "ASCII", "dotall": "DOTALL", "ignorecase": "IGNORECASE", "multiline": "MULTILINE", "verbose": "VERBOSE"}
 
 
 @dataclass(slots=True)
@@ -77,7 +76,8 @@ def matrix_lines(project: Project) -> tuple[MatrixLine, ...]:
     author = project.author
     if author.matrix is None:
         named = _configuration_names(project)
-        return (MatrixLine(configurations=tuple(named[model, "default"] for model in author.models), repeats=author.repeats),)
+        names = tuple(named[model, "default"] for model in author.models)
+        return (MatrixLine(configurations=names, repeats=author.repeats),)
     lines = []
     for index, entry in enumerate(author.matrix):
         for key, given, known in (
@@ -92,12 +92,9 @@ def matrix_lines(project: Project) -> tuple[MatrixLine, ...]:
                         hint=suggestion(name, known),
                     )
         named = _configuration_names(project)
-        names = [named[pair] for pair in _pairs(entry.models or tuple(author.models), entry.profiles)]
-        lines.append(
-            MatrixLine(
-                configurations=tuple(names), cases=entry.cases.resolved(), repeats=entry.repeats or author.repeats
-            )
-        )
+        names = tuple(named[pair] for pair in _pairs(entry.models or author.models, entry.profiles))
+        repeats = entry.repeats or author.repeats
+        lines.append(MatrixLine(configurations=names, cases=entry.cases.resolved(), repeats=repeats))
     return tuple(lines)
 
 
@@ -113,7 +110,7 @@ def _configuration_names(project: Project) -> dict[tuple[str, str], str]:
         used.update(_pairs(author.models, ("default",)))
     else:
         for entry in author.matrix:
-            used.update(_pairs(entry.models or tuple(author.models), entry.profiles))
+            used.update(_pairs(entry.models or author.models, entry.profiles))
     alone = {profile for _, profile in used} == {"default"}
     order = _pairs(author.models, tuple(dict.fromkeys(("default", *author.profiles))))
     if "default" in author.profiles:
@@ -175,9 +172,7 @@ def _common(entry: OpenAiCompatibleModel | CommandModel | StandInModel) -> dict[
             initial_delay_ms=entry.retry.initial_delay_s,
             max_delay_ms=entry.retry.max_delay_s,
         ),
-        "limits": Limits(
-            attempt_timeout_ms=entry.limits.attempt_timeout_s, answer_bytes=entry.limits.answer_bytes
-        ),
+        "limits": Limits(attempt_timeout_ms=entry.limits.attempt_timeout_s, answer_bytes=entry.limits.answer_bytes),
     }
 
 
@@ -224,7 +219,7 @@ def _command(entry: CommandModel, model: str, project: Project) -> tuple[dict[st
     elif program.removeprefix("./") not in names:
         notes.insert(0, f"{model}: the program {program}")
     files = tuple(PlanFile(path=name, digest=project.pinned[name]) for name in names)
-    return {"settings": settings, "files": files}, notes
+    return {"settings": settings, "files": files, "secret": entry.secret.env if entry.secret else None}, notes
 
 
 def _stand_in(entry: StandInModel, model: str, project: Project, vault: Vault) -> tuple[dict[str, Any], list[str]]:
@@ -271,12 +266,12 @@ def _check_pattern(entry: RegexScorer, where: str) -> None:
 
     flags = 0
     for flag in entry.flags:
-        flags |= getattr(regex, FLAGS[flag])
+        flags |= getattr(regex, flag.upper())
     try:
         compiled = regex.compile(entry.pattern, flags)
     except (regex.error, RecursionError, OverflowError) as problem:
         raise SpecError(f"no regular expression: {problem}", where=where, hint="correct the pattern") from None
-    if compiled.fullmatch("", timeout=1) is not None:
+    if compiled.search("", timeout=1) is not None:
         raise SpecError(
             "the pattern matches an empty text, and so every answer", where=where, hint="say what must be there"
         )

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test sets: CSV and JSON Lines files to cases, merged, with the place each case comes from.
+r"""Test sets: CSV and JSON Lines files to cases, merged, with the place each case comes from.
 
 What is never done: guess a type (a CSV cell is a text), normalise a text, drop a row, renumber an id. Ids that are not
 written come from the place in the file (`row-3` for the third row of a CSV, `case-7` for line 7 of a JSONL file), so
 that neither a limit nor a shuffle changes them.
 
 Line ends: records may end in LF or CRLF, and that never enters a case. A CRLF inside a quoted cell, or written as
-"\\r\\n" in a JSON string, is content: it stays, and it changes the test set's digest (case C06 of the collection, and
+"\r\n" in a JSON string, is content: it stays, and it changes the test set's digest (case C06 of the collection, and
 DESIGN section 4, "parsed values are hashed as they are", over T3, which would make it an LF). A warning names the
 cell, since a Windows checkout may have put it there.
 """
@@ -96,7 +96,9 @@ def merge(parts: Sequence[LoadedCases], where: str = "") -> LoadedCases:
         for case in part.cases:
             _take(case, part.places[case.id], cases, places)
     if not cases:
-        raise SpecError("the test set has no cases", where=where, hint="add at least one; an empty test set proves nothing")
+        raise SpecError(
+            "the test set has no cases", where=where, hint="add at least one; an empty test set proves nothing"
+        )
     _check_look_alikes(cases, places)
     warnings = [warning for part in parts for warning in part.warnings]
     return LoadedCases(tuple(cases), places, (*warnings, *_oddities(cases, places)))
@@ -144,7 +146,8 @@ def _csv(source: Source) -> Iterator[tuple[str, Case, list[str]]]:
         warnings = []
         if number == 1 and not has_ids:
             warnings.append(f"{where}: there is no column id; cases are named row-1, row-2, ... by their row")
-        yield where, from_cells(dict(zip(names, cells, strict=True)), None if has_ids else f"row-{number}", where), warnings
+        automatic = None if has_ids else f"row-{number}"
+        yield where, from_cells(dict(zip(names, cells, strict=True)), automatic, where), warnings
 
 
 def _jsonl(source: Source) -> Iterator[tuple[str, Case, list[str]]]:

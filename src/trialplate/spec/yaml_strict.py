@@ -21,11 +21,11 @@ from typing import Any, NoReturn
 import yaml
 from yaml.events import (
     AliasEvent,
+    CollectionStartEvent,
     DocumentEndEvent,
     DocumentStartEvent,
     Event,
     MappingEndEvent,
-    MappingStartEvent,
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
@@ -35,7 +35,7 @@ from yaml.events import (
 
 from trialplate.errors import SpecError
 from trialplate.spec import json_places
-from trialplate.spec.document import MAX_DEPTH, Document, Path, Place, check_text, decode_utf8, number
+from trialplate.spec.document import MAX_BYTES, MAX_DEPTH, Document, Path, Place, check_text, decode_utf8, number
 
 __all__ = ["MAX_ALIASES", "MAX_NODES", "load"]
 
@@ -52,17 +52,18 @@ _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _BREAKS = re.compile("[\u0085\u2028\u2029]")
 
 
-def load(data: bytes, file: str) -> Document:
+def load(data: bytes, file: str, *, limit: int = MAX_BYTES) -> Document:
     """Read one author file.
 
     Args:
         data: the file's bytes.
         file: its name, as errors shall show it; `.json` selects the JSON grammar.
+        limit: the largest file that is read, in bytes.
 
     Raises:
         SpecError: anything that is not exactly one well-formed document within the limits.
     """
-    text = decode_utf8(data, file)
+    text = decode_utf8(data, file, limit=limit)
     if file.lower().endswith(".json"):
         return json_places.load(text, file)
     found = _BREAKS.search(text)
@@ -104,6 +105,12 @@ def _where(file: str, text: str, offset: int) -> str:
     return f"{file}:{text.count(chr(10), 0, offset) + 1}:{offset - line_start + 1}"
 
 
+def _place(event: Event) -> Place:
+    mark = event.start_mark
+    assert mark is not None  # noqa: S101  events of the parser have marks
+    return Place(mark.line + 1, mark.column + 1)
+
+
 class _Composer:
     """Turns events into values, keeping the place of each."""
 
@@ -141,15 +148,17 @@ class _Composer:
         raise SpecError(message, where=self._at(event), hint=hint)
 
     def _at(self, event: Event) -> str:
-        return f"{self._file}:{event.start_mark.line + 1}:{event.start_mark.column + 1}"
+        place = _place(event)
+        return f"{self._file}:{place.line}:{place.column}"
 
     def _node(self, event: Event, path: Path, depth: int) -> tuple[Any, int, int]:
         """Read one value: itself, the number of values in it, and how many levels it has."""
-        self._values[path] = Place(event.start_mark.line + 1, event.start_mark.column + 1)
+        self._values[path] = _place(event)
         if depth > MAX_DEPTH:
             self._refuse(event, f"more than {MAX_DEPTH} levels deep", "flatten the structure")
         if isinstance(event, AliasEvent):
             return self._alias(event, depth)
+        assert isinstance(event, ScalarEvent | CollectionStartEvent)  # noqa: S101  the parser's grammar
         if event.tag is not None:
             self._refuse(event, f"the tag {event.tag}", "remove it; quotes make a text, nothing else needs a tag")
         anchor = event.anchor
@@ -187,7 +196,8 @@ class _Composer:
         return value, nodes, levels
 
     def _sequence(self, path: Path, depth: int) -> tuple[Any, int, int]:
-        items, nodes, levels = [], 1, 0
+        items: list[Any] = []
+        nodes, levels = 1, 0
         while not isinstance(event := next(self._events), SequenceEndEvent):
             value, inner, below = self._node(event, (*path, len(items)), depth + 1)
             items.append(value)
@@ -203,7 +213,7 @@ class _Composer:
             if key in items:
                 first = self._keys[here]
                 self._refuse(event, f'duplicate key "{key}" (first at line {first.line})', "keep one of them")
-            self._keys[here] = Place(event.start_mark.line + 1, event.start_mark.column + 1)
+            self._keys[here] = _place(event)
             value, inner, below = self._node(next(self._events), here, depth + 1)
             items[key] = value
             nodes, levels = nodes + inner, max(levels, below)

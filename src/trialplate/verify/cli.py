@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
     options = parser().parse_args(arguments)
     try:
         if options.command == "verify":
-            return verify_paths(options, environ)
+            return verify_paths(options, environ)[0]
         return gate_run(options, environ)[0]
     except TrialplateError as error:
         print_error(error)
@@ -64,8 +64,8 @@ def print_error(error: TrialplateError) -> None:
         print(f"  do: {text.visible(error.hint)}", file=sys.stderr)
 
 
-def verify_paths(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    """Verify everything that was named; the exit code is the highest of all."""
+def verify_paths(options: argparse.Namespace, environ: Mapping[str, str]) -> tuple[int, list[Verified]]:
+    """Verify everything that was named; returns the highest exit code, and what was verified."""
     reader = reader_of(options, environ)
     found = [item for path in options.paths or ["."] for item in find(path, Path.cwd(), options.ledger)]
     done = [verify(item, reader) for item in found]
@@ -74,7 +74,7 @@ def verify_paths(options: argparse.Namespace, environ: Mapping[str, str]) -> int
     else:
         for item in done:
             print("\n".join(text.report_lines(item.report)))
-    return max((item.report.exit_code for item in done), default=EXIT_DONE)
+    return max((item.report.exit_code for item in done), default=EXIT_DONE), done
 
 
 def gate_run(options: argparse.Namespace, environ: Mapping[str, str]) -> tuple[int, Verified | None, Decision | None]:

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signatures and help of every command; each body stands in its own module and is imported when it is called.
+
+`verify` and `gate` never come here (see `main`): they are listed so that `--help` shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer.main import get_command
+
+from trialplate import __version__
+from trialplate.errors import EXIT_USAGE
+
+__all__ = ["app", "application"]
+
+app = typer.Typer(
+    name="trialplate",
+    help="Acceptance testing for language models and agents: commit a pass mark, run, gate, verify.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+keys_app = typer.Typer(help="Signing keys: made here, kept outside of every project.", no_args_is_help=True)
+ledger_app = typer.Typer(help="The project's ledger.", no_args_is_help=True)
+app.add_typer(keys_app, name="keys")
+app.add_typer(ledger_app, name="ledger")
+
+PlanArgument = Annotated[Path, typer.Argument(metavar="[PLAN]", help="trialplate.yaml, or the folder that holds it.")]
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A path, a run id, its beginning, or latest.")]
+LedgerOption = Annotated[Path | None, typer.Option("--ledger", metavar="DIR", help="The ledger, if it is not above.")]
+HERE = Path("trialplate.yaml")
+
+
+def application(arguments: Sequence[str]) -> int:
+    """Run the application and return the exit code."""
+    try:
+        code = get_command(app).main(list(arguments), prog_name="trialplate", standalone_mode=False)
+    except Exception as error:
+        shown = getattr(error, "show", None)
+        if shown is None or not hasattr(error, "exit_code"):
+            raise
+        shown()  # a usage error of the parser: it knows its own words, and that nothing was spent
+        return EXIT_USAGE
+    return code if isinstance(code, int) else 0
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"trialplate {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Acceptance testing for language models and agents: commit a pass mark, run, gate, verify."""
+
+
+@app.command()
+def init(
+    starter: Annotated[str, typer.Argument(help="Which starter: demo.")] = "demo",
+    folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="A new or empty folder.")] = None,
+) -> int:
+    """Make a working project: a plan, cases, a key and a ledger."""
+    from trialplate.cli.init import init_project
+
+    return init_project(starter, folder or Path(f"trialplate-{starter}"))
+
+
+@app.command()
+def validate(plan: PlanArgument = HERE) -> int:
+    """Check every file, name, reference and pattern of a plan; nothing is run."""
+    from trialplate.cli.validate import validate_plan
+
+    return validate_plan(plan)
+
+
+@app.command()
+def commit(plan: PlanArgument = HERE) -> int:
+    """Commit the test set and the pass mark to the ledger, ahead of a run."""
+    from trialplate.cli.commit import commit_plan
+
+    return commit_plan(plan)
+
+
+@app.command()
+def run(
+    plan: PlanArgument = HERE,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Run it. Without this, the estimate is printed and nothing is spent.")] = False,
+    only: Annotated[str, typer.Option(metavar="ID,ID", help="A pilot: only these cases.")] = "",
+    limit: Annotated[int | None, typer.Option(min=1, help="A pilot: only the first N cases.")] = None,
+    models: Annotated[str, typer.Option(metavar="NAME,NAME", help="A pilot: only these models or configurations.")] = "",
+    repeats: Annotated[int | None, typer.Option(min=1, help="A pilot: at most N repeats.")] = None,
+    cache: Annotated[str | None, typer.Option(metavar="off|live|replay", help="live records exchanges, replay never calls.")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Requests at once.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Estimate a plan, or run it with --yes."""
+    from trialplate.cli.run import RunOptions, run_plan
+
+    options = RunOptions(yes=yes, only=only, limit=limit, models=models, repeats=repeats, cache=cache, jobs=jobs, json=json)
+    return run_plan(plan, options)
+
+
+@app.command()
+def report(
+    run: RunArgument = "latest",
+    by_tag: Annotated[bool, typer.Option("--by-tag", help="Add the table by tag.")] = False,
+    failures: Annotated[int, typer.Option(min=0, help="How many failures of each configuration to show.")] = 5,
+    ledger: LedgerOption = None,
+) -> int:
+    """Show a run: the decision in words, the table, the failures."""
+    from trialplate.cli.report import show_report
+
+    return show_report(run, by_tag=by_tag, failures=failures, ledger=ledger)
+
+
+@app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+def gate() -> int:
+    """Verify a run and decide on one configuration: exit 0 only if it is accepted."""
+    raise RuntimeError("the front door answers this command")
+
+
+@app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+def verify() -> int:
+    """Verify a project, a ledger or a run, offline."""
+    raise RuntimeError("the front door answers this command")
+
+
+@app.command()
+def waive(
+    run: RunArgument,
+    reason: Annotated[str, typer.Option(help="Why the run does not count. Signed, public and for ever.")],
+    ledger: LedgerOption = None,
+) -> int:
+    """Sign that one run does not count as an attempt."""
+    from trialplate.cli.waive import waive_run
+
+    return waive_run(run, reason, ledger)
+
+
+@app.command()
+def schema(name: Annotated[str | None, typer.Argument(help="Which format; without it, they are listed.")] = None) -> int:
+    """Print the JSON Schema of a format."""
+    from trialplate.cli.schema import print_schema
+
+    return print_schema(name)
+
+
+@keys_app.command("new")
+def keys_new(name: Annotated[str, typer.Argument(help="A name for the key, such as your team's.")]) -> int:
+    """Make a signing key, and print its public line."""
+    from trialplate.cli.keys import make_key
+
+    return make_key(name)
+
+
+@ledger_app.command("init")
+def ledger_init(
+    name: Annotated[str | None, typer.Argument(help="The ledger's name; the folder's by default.")] = None,
+    key: Annotated[str | None, typer.Option(metavar="NAME", help="The key that signs it; needed if there are several.")] = None,
+) -> int:
+    """Begin a ledger in this folder."""
+    from trialplate.cli.ledger import begin
+
+    return begin(name, key)
+
+
+@ledger_app.command("log")
+def ledger_log(ledger: LedgerOption = None) -> int:
+    """List the ledger's entries."""
+    from trialplate.cli.ledger import show_log
+
+    return show_log(ledger)
+
+
+@ledger_app.command("show")
+def ledger_show(
+    seq: Annotated[int, typer.Argument(min=0, help="The entry's number.")], ledger: LedgerOption = None
+) -> int:
+    """Show one entry in full."""
+    from trialplate.cli.ledger import show_entry
+
+    return show_entry(seq, ledger)
+
+
+@ledger_app.command("doctor")
+def ledger_doctor(ledger: LedgerOption = None) -> int:
+    """Check the ledger, and set aside what stands beyond its checkpoint."""
+    from trialplate.cli.ledger import doctor
+
+    return doctor(ledger)

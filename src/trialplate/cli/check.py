@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`verify` and `gate` as the front door runs them: the auditor's program, then what it never does itself.
+
+Two things are written, both outside of what was verified: the newest verified checkpoint is remembered for this user,
+and a decision is appended to the ledger. An identical decision is not appended twice.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from trialplate.errors import TrialplateError
+from trialplate.record.values import Decision
+from trialplate.verify import cli
+from trialplate.verify.ledger_view import LedgerView
+from trialplate.verify.procedure import Verified
+
+__all__ = ["check"]
+
+
+def check(arguments: Sequence[str]) -> int:
+    """Run `verify` or `gate` and return the exit code."""
+    options = cli.parser().parse_args(arguments)
+    if options.command == "verify":
+        code, done = cli.verify_paths(options, os.environ)
+        for item in done:
+            _remember(item)
+        return code
+    code, verified, decision = cli.gate_run(options, os.environ)
+    if verified is not None:
+        _remember(verified)
+    if decision is not None and verified is not None and verified.ledger is not None and not options.no_append:
+        _append(verified.ledger, decision)
+    return code
+
+
+def _remember(done: Verified) -> None:
+    """Keep the newest checkpoint of a ledger whose key the reader trusts; nothing is trusted at first sight."""
+    ledger = done.ledger
+    if ledger is None or not ledger.whole or not done.report.holds or done.report.level == "A0":
+        return
+    from trialplate.verify.known import config_folder, read_known
+
+    folder = config_folder(os.environ)
+    known = read_known(folder).get(ledger.origin)
+    if known is not None and known.checkpoint == ledger.signed.note:
+        return
+    from trialplate.ledger.known import remember
+
+    try:
+        remember(folder, ledger.origin, ledger.keys[0], ledger.entries[0].ref.digest, ledger.signed.note)
+    except TrialplateError as error:
+        print(f"note: this checkpoint could not be remembered: {error}", file=sys.stderr)
+
+
+def _append(ledger: LedgerView, decision: Decision) -> None:
+    """Append a decision, unless the last one about this configuration of this run says the same."""
+    about = [e.body for e in ledger.decisions(decision.run_id) if e.body.configuration == decision.configuration]
+    if about and about[-1] == decision:
+        return
+    from trialplate.cli.project import open_writer
+    from trialplate.record import codec
+
+    writer = open_writer(ledger.folder, ledger.keys[0].line)
+    entry = writer.append("decision", codec.to_json(decision))
+    print(f"decision appended as ledger entry {entry.seq}", file=sys.stderr)

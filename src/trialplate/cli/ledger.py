@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ledger init|log|show|doctor`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from trialplate.cli.project import find_ledger, open_ledger, verified_ledger
+from trialplate.errors import EXIT_DONE, UsageError
+from trialplate.ledger.create import init_ledger
+from trialplate.ledger.keys import LedgerKey, load_signer
+from trialplate.record import canonical
+from trialplate.record.values import (
+    CommitPassMark,
+    CommitTestSet,
+    Decision,
+    Genesis,
+    Pin,
+    RunEnd,
+    RunStart,
+    Waiver,
+)
+from trialplate.verify.known import config_folder
+from trialplate.verify.ledger_view import LedgerEntry
+from trialplate.verify.text import visible
+
+__all__ = ["begin", "doctor", "show_entry", "show_log"]
+
+
+def begin(name: str | None, key_name: str | None) -> int:
+    """Make a ledger in this folder."""
+    here = Path.cwd()
+    key = _key(key_name)
+    origin = init_ledger(here / "ledger", name or here.name, key, config_folder(os.environ))
+    keys = here / "keys"
+    keys.mkdir(exist_ok=True)
+    (keys / f"{key.signer.name}.pub").write_text(key.line + "\n", encoding="utf-8")
+    print(f"began the ledger {origin}, signed by {key.line}")
+    return EXIT_DONE
+
+
+def _key(name: str | None) -> LedgerKey:
+    """Return the key of a name, or the only one there is."""
+    if name is None and not (os.environ.get("TRIALPLATE_KEY") or os.environ.get("TRIALPLATE_KEY_FILE")):
+        there = sorted(path.stem for path in (config_folder(os.environ) / "keys").glob("*.key"))
+        if len(there) != 1:
+            hint = "run `trialplate keys new NAME`" if not there else f"say which with --key: {', '.join(there)}"
+            raise UsageError("which key signs this ledger?", hint=hint)
+        name = there[0]
+    return load_signer(name or "", os.environ)
+
+
+def show_log(given: Path | None) -> int:
+    """List the entries of a verified ledger, a line each."""
+    view = verified_ledger(find_ledger(Path.cwd(), given))
+    for entry in view.entries:
+        print(f"{entry.seq:>5}  {entry.time}  {entry.type:<16} {visible(' '.join(_words(entry)))}")
+    print(f"checkpoint: {view.signed}")
+    return EXIT_DONE
+
+
+def _words(entry: LedgerEntry) -> Iterator[str]:
+    body = entry.body
+    if isinstance(body, Genesis):
+        yield body.origin
+    elif isinstance(body, CommitTestSet):
+        yield f"{body.name}: {body.cases} cases"
+    elif isinstance(body, CommitPassMark):
+        yield f"{len(body.mark.rules)} rules {body.digest[:19]}"
+        if body.supersedes is not None:
+            yield f"supersedes entry {body.supersedes.seq}"
+    elif isinstance(body, RunStart):
+        yield f"{body.run_id} {body.selection} {body.trials} trials, mark {body.pass_mark.seq}, test set {body.test_set.seq}"
+    elif isinstance(body, RunEnd):
+        yield f"{body.run_id} {body.status} at {body.size} lines"
+    elif isinstance(body, Pin):
+        yield f"{body.run_id} at {body.size} lines"
+    elif isinstance(body, Waiver):
+        yield f"{body.run_id}: {body.reason}"
+    elif isinstance(body, Decision):
+        yield f"{body.run_id} {body.configuration} {body.decision}"
+
+
+def show_entry(seq: int, given: Path | None) -> int:
+    """Print one entry, indented, in ASCII."""
+    view = verified_ledger(find_ledger(Path.cwd(), given))
+    if seq >= len(view.entries):
+        raise UsageError(f"there is no entry {seq}; the ledger has {len(view.entries)}", hint="see `trialplate ledger log`")
+    entry = view.entries[seq]
+    print(json.dumps(canonical.decode(entry.line), indent=2, sort_keys=True))
+    print(f"digest: {entry.ref.digest}")
+    return EXIT_DONE
+
+
+def doctor(given: Path | None) -> int:
+    """Check a ledger and set aside what stands beyond its checkpoint."""
+    view, writer, _ = open_ledger(find_ledger(Path.cwd(), given))
+    aside = writer.settle()
+    print(f"holds: {view.signed}")
+    if aside is None:
+        print("nothing stands beyond the checkpoint")
+    return EXIT_DONE

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The front door: sends `verify` and `gate` to the auditor's program, everything else to the Typer application.
+
+The auditor's program needs neither Typer nor pydantic, so it starts in a third of the time. After it, the front door
+remembers what was verified, and appends the decision that `gate` derived, unless it is told not to.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from trialplate.errors import EXIT_INTERRUPTED, TrialplateError
+
+__all__ = ["main", "run"]
+
+
+def run() -> None:
+    """Run the command line and exit: the console script."""
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command line and return its exit code. The one handler of every deliberate error."""
+    try:
+        if arguments and arguments[0] in ("verify", "gate"):
+            from trialplate.cli.check import check
+
+            return check(list(arguments))
+        from trialplate.cli.app import application
+
+        return application(list(arguments))
+    except TrialplateError as error:
+        from trialplate.verify.cli import print_error
+
+        print_error(error)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter complains at exit
+        return EXIT_INTERRUPTED

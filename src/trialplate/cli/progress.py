@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person sees on stderr while a run goes on: one line that is redrawn on a terminal, a line now and then off it."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from trialplate.engine.commits import Commitments
+from trialplate.engine.run import Finished
+from trialplate.engine.tally import Tally
+from trialplate.record.matrix import Matrix
+from trialplate.record.values import TrialEnd
+
+__all__ = ["Progress"]
+
+REDRAW_S = 0.1
+LINE_EVERY_S = 10.0
+
+
+class Progress:
+    """Tells how far a run has come."""
+
+    def __init__(self, matrix: Matrix, *, quiet: bool) -> None:
+        self.matrix, self.quiet = matrix, quiet
+        self.redraws = sys.stderr.isatty()
+        self.last = time.monotonic()
+
+    def started(self, run_id: str, commitments: Commitments) -> None:
+        """Say which run began, and what was committed before it."""
+        if self.quiet:
+            return
+        for what in commitments.made:
+            print(f"committed the {what} to the ledger", file=sys.stderr)
+        print(f"run {run_id}: {self.matrix.size} trials", file=sys.stderr)
+
+    def ended(self, end: TrialEnd, tally: Tally) -> None:
+        """Say how far it is, not more often than a reader can follow."""
+        now = time.monotonic()
+        every = REDRAW_S if self.redraws else LINE_EVERY_S
+        if self.quiet or now - self.last < every:
+            return
+        self.last = now
+        line = _line(tally)
+        print(f"\r\x1b[2K{line}" if self.redraws else line, end="" if self.redraws else "\n", file=sys.stderr, flush=True)
+
+    def finished(self, finished: Finished) -> None:
+        """Say how it ended, and what to type next."""
+        if self.quiet:
+            return
+        if self.redraws:
+            print("\r\x1b[2K", end="", file=sys.stderr)
+        counts = finished.counts
+        told = ", ".join(
+            f"{number} {word}"
+            for word in ("passed", "failed", "limit", "error", "absent")
+            if (number := getattr(counts, word)) or word in ("passed", "failed")
+        )
+        print(f"{finished.reason}: {told} of {counts.planned} trials in {counts.attempts} attempts", file=sys.stderr)
+        if finished.reason == "complete" and not counts.error:
+            print(f"next: trialplate report {finished.run_id}", file=sys.stderr)
+        else:
+            unknown = counts.error + counts.absent + counts.skipped
+            print(f"{unknown} trials are unknown, neither passed nor failed; the record is signed and valid", file=sys.stderr)
+            print(f"next: trialplate report {finished.run_id}", file=sys.stderr)
+
+
+def _line(tally: Tally) -> str:
+    parts = [f"{tally.done}/{tally.planned}"]
+    for name, row in tally.by_configuration.items():
+        shown = " ".join(f"{count} {word}" for word, count in row.items() if count)
+        parts.append(f"{name}: {shown}")
+    return "  ".join(parts)

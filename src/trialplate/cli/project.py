@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What commands share about a project: its ledger, verified before it is written; its key; its run by name."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from trialplate.errors import UsageError, VerificationError
+from trialplate.ledger.keys import LedgerKey, load_signer
+from trialplate.ledger.ledger_writer import LedgerWriter
+from trialplate.ledger.log_writer import SetAside
+from trialplate.verify.findings import Report
+from trialplate.verify.known import config_folder, read_known
+from trialplate.verify.ledger_view import LedgerView, Reader, read_ledger
+from trialplate.verify.locate import ledger_above
+
+__all__ = ["find_ledger", "open_ledger", "open_writer", "verified_ledger"]
+
+
+def find_ledger(here: Path, given: Path | None = None) -> Path:
+    """Return the ledger's folder: the one given, or the nearest ancestor's.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found = given or ledger_above(here.absolute())
+    if found is None:
+        hint = "run `trialplate keys new NAME` and `trialplate ledger init` once"
+        raise UsageError("there is no ledger here or above", where=str(here), hint=hint, code="NO-LEDGER")
+    return found
+
+
+def verified_ledger(folder: Path) -> LedgerView:
+    """Return a ledger that holds, by what this user knows of it.
+
+    Raises:
+        VerificationError: it does not hold; the first finding says why.
+    """
+    report = Report("ledger")
+    view = read_ledger(folder, Reader(known=read_known(config_folder(os.environ))), report)
+    found = next((item for item in report.findings if not item.note), None)
+    if found is not None or view is None:
+        assert found is not None  # noqa: S101  a ledger that cannot be read says why
+        raise VerificationError(found.message, where=found.where, hint=found.hint, code=found.code)
+    return view
+
+
+def open_writer(folder: Path, key_line: str) -> LedgerWriter:
+    """Return the writer of a ledger whose key is here."""
+    key = load_signer(key_line, os.environ)
+    return LedgerWriter(folder, key.signer, config_folder(os.environ), on_set_aside=_tell)
+
+
+def open_ledger(folder: Path) -> tuple[LedgerView, LedgerWriter, LedgerKey]:
+    """Return a verified ledger, its writer and its key."""
+    view = verified_ledger(folder)
+    key = load_signer(view.keys[0].line, os.environ)
+    return view, open_writer(folder, view.keys[0].line), key
+
+
+def _tell(aside: SetAside) -> None:
+    print(f"LEDGER-TAIL-SET-ASIDE: {aside}; it was never signed, and is not in the ledger", file=sys.stderr)

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`run`: the estimate, or the run itself with --yes. Nothing is written or spent without it."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+from trialplate.cli.progress import Progress
+from trialplate.cli.project import open_ledger
+from trialplate.engine.estimate import estimate
+from trialplate.engine.prepare import Prepared, prepare
+from trialplate.errors import EXIT_DONE, UsageError
+from trialplate.record import codec
+from trialplate.record.matrix import Matrix
+from trialplate.record.values import Narrowing, Plan, Rule
+from trialplate.verify.known import config_folder, read_known
+from trialplate.verify.locate import ledger_above
+from trialplate.verify.text import visible
+
+__all__ = ["RunOptions", "run_plan"]
+
+CacheMode = Literal["off", "live", "replay"]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What the command line said."""
+
+    yes: bool
+    only: str
+    limit: int | None
+    models: str
+    repeats: int | None
+    cache: str | None
+    jobs: int | None
+    json: bool
+
+    def narrowing(self) -> Narrowing | None:
+        """Return how the plan is narrowed; None if it is run in full."""
+        only, models = _names(self.only), _names(self.models)
+        if not (only or models or self.limit or self.repeats):
+            return None
+        return Narrowing(only=only, limit=self.limit, models=models, repeats=self.repeats)
+
+    def cache_mode(self) -> CacheMode | None:
+        """Return the cache mode, if one was named."""
+        if self.cache is not None and self.cache not in ("off", "live", "replay"):
+            raise UsageError(f"--cache {self.cache}: there is off, live and replay", hint="name one of them")
+        return cast("CacheMode | None", self.cache)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def run_plan(plan: Path, options: RunOptions) -> int:
+    """Print the estimate, or run the plan; returns the exit code."""
+    folder = plan if plan.is_dir() else plan.parent
+    ledger = ledger_above(folder.absolute())
+    if not options.yes:
+        prepared = _prepared(plan, secrets.token_bytes(32), options)
+        _print_estimate(prepared, ledger is not None, options)
+        return EXIT_DONE
+    if ledger is None:
+        prepared = _prepared(plan, bytes(32), options)  # a plan that cannot be used leaves no key and no ledger behind
+        ledger = _begin(folder.absolute(), prepared.plan.name)
+    view, writer, key = open_ledger(ledger)
+    prepared = _prepared(plan, key.secret, options)
+    from trialplate.engine.run import run_prepared
+
+    progress = Progress(prepared.matrix, quiet=options.json)
+    at_once = options.jobs or prepared.plan.concurrency
+    finished = run_prepared(
+        prepared, view, writer, key, os.environ, at_once=at_once, started=progress.started, progress=progress.ended
+    )
+    progress.finished(finished)
+    if options.json:
+        counts = codec.to_json(finished.counts)
+        print(json.dumps({"run_id": finished.run_id, "reason": finished.reason, "counts": counts}, sort_keys=True))
+    else:
+        print(finished.run_id)
+    return finished.exit_code
+
+
+def _prepared(plan: Path, secret: bytes, options: RunOptions) -> Prepared:
+    return prepare(plan, secret, cache=options.cache_mode(), narrowing=options.narrowing())
+
+
+def _begin(project: Path, name: str) -> Path:
+    """Make key and ledger for a project that never had either, and say so.
+
+    Only where no ledger, no run and no known checkpoint exists: else the history of a project could be shed by
+    deleting its ledger.
+    """
+    from trialplate.ledger.create import init_ledger
+    from trialplate.ledger.keys import load_signer, new_key
+
+    folder = config_folder(os.environ)
+    known = [origin for origin in read_known(folder) if origin.rpartition("-")[0] == name]
+    if known or (project / "runs").exists():
+        what = f"a ledger of that name is known here ({known[0]})" if known else "there are runs without their ledger"
+        hint = "restore the ledger, or begin another with `trialplate ledger init NAME`"
+        raise UsageError(f"this project has no ledger, but {what}", where=str(project), hint=hint, code="NO-LEDGER")
+    path = folder / "keys" / f"{name}.key"
+    given = os.environ.get("TRIALPLATE_KEY") or os.environ.get("TRIALPLATE_KEY_FILE")
+    if not given and not path.exists():
+        new_key(name, folder)
+    key = load_signer(name, os.environ)
+    origin = init_ledger(project / "ledger", name, key, folder)
+    print(f"began the ledger {origin}, signed by {key.line}", file=sys.stderr)
+    return project / "ledger"
+
+
+# -------------------------------------------------------------------------------------------------------- estimate
+
+
+def _print_estimate(prepared: Prepared, has_ledger: bool, options: RunOptions) -> None:
+    """Print what a run would do and cost at most."""
+    plan, matrix = prepared.plan, prepared.matrix
+    estimates = estimate(plan, matrix, prepared.opened, prepared.cases)
+    if options.json:
+        rows = [
+            {
+                "configuration": item.configuration,
+                "trials": item.trials,
+                "input_tokens": item.input_tokens,
+                "output_tokens": item.output_tokens,
+                "cost": codec.to_json(item.cost) if item.cost is not None else None,
+            }
+            for item in estimates
+        ]
+        print(json.dumps({"plan": plan.name, "trials": matrix.size, "estimate": rows}, sort_keys=True))
+        return
+    for line in _plan_lines(plan, matrix, prepared):
+        print(line)
+    unknown = [item.configuration for item in estimates if item.cost is None]
+    total: dict[str, int] = {}
+    for item in estimates:
+        price = "price unknown"
+        if item.cost is not None:
+            total[item.cost.currency] = total.get(item.cost.currency, 0) + item.cost.nano
+            price = f"at most {item.cost.nano / 1e9:.4f} {item.cost.currency}"
+        print(f"  {item.configuration}: {item.trials} trials, about {item.input_tokens} tokens in, {item.output_tokens} out, {price}")
+    told = " + ".join(f"{nano / 1e9:.4f} {currency}" for currency, nano in total.items()) or "nothing that is known"
+    print(f"upper estimate: {'at least ' if unknown else ''}{told}" + (f"; unknown: {', '.join(unknown)}" if unknown else ""))
+    for warning in prepared.frozen.warnings:
+        print(f"warning: {visible(warning)}")
+    if plan.cache == "replay":
+        print("answers are replayed from cassettes: nothing is called")
+    if not has_ledger:
+        print("there is no ledger yet: --yes makes a key and a ledger, and says so")
+    print("nothing was written or spent; run it with --yes")
+
+
+def _plan_lines(plan: Plan, matrix: Matrix, prepared: Prepared) -> Iterator[str]:
+    pilot = "" if prepared.narrowing is None else " (a pilot: logged, and it never decides)"
+    yield f"{plan.name}: {matrix.size} trials{pilot}"
+    yield f"  {len(matrix.cases)} cases of {plan.test_set.name}, {len(matrix.counts)} configurations, scorers: " + ", ".join(
+        scorer.name for scorer in plan.scorers
+    )
+    for rule in plan.pass_mark.rules:
+        yield f"  rule {_rule_words(rule)}"
+    yield from _resolution(plan, matrix)
+
+
+def _rule_words(rule: Rule) -> str:
+    if rule.must_pass is not None:
+        return f"{rule.id}: named cases must pass ({rule.require or 'as the plan folds cases'})"
+    sign = "at least" if rule.at_least is not None else "at most"
+    return f"{rule.id}: {rule.of} {sign} {rule.at_least or rule.at_most}, as an estimate"
+
+
+def _resolution(plan: Plan, matrix: Matrix) -> Iterator[str]:
+    """Say what so many cases can show."""
+    number = len(matrix.cases)
+    yield f"  one case of {number} weighs {100 / number:.1f} points; an estimate says nothing about other cases than these"

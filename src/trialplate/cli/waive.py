@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`waive`: a signed, public statement that one run does not count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trialplate.cli.project import find_ledger, open_ledger
+from trialplate.errors import EXIT_DONE, UsageError
+from trialplate.record import codec
+from trialplate.record.values import Waiver
+
+__all__ = ["waive_run"]
+
+
+def waive_run(name: str, reason: str, ledger: Path | None) -> int:
+    """Append a waiver for a run that the ledger started; its record need not be here any more."""
+    view, writer, key = open_ledger(find_ledger(Path.cwd(), ledger))
+    started = [entry.body.run_id for entry in view.starts()]
+    matches = started[-1:] if name == "latest" else [item for item in started if item.startswith(Path(name).name)]
+    if len(matches) != 1:
+        shown = ", ".join(matches or started[-5:]) or "none"
+        what = "is the beginning of several runs" if matches else "is no run of this ledger"
+        raise UsageError(f"{name!r} {what}: {shown}", hint="give the run's whole id")
+    if not reason.strip():
+        raise UsageError("a waiver needs a reason", hint="say in --reason why the run does not count")
+    body = codec.to_json(Waiver(run_id=matches[0], reason=reason.strip()))
+    entry = writer.append("waiver", body)
+    print(f"waived {matches[0]} as ledger entry {entry.seq}, by the operator himself ({key.line})")
+    return EXIT_DONE

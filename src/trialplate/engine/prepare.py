@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a project's files to a run that could start: the frozen plan, its matrix, and what opens its texts."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from trialplate.errors import SpecError, UsageError
+from trialplate.record import codec, disclosure
+from trialplate.record.matrix import Matrix, narrow
+from trialplate.record.values import Case, Json, Narrowing, Opening, Plan
+from trialplate.spec.freeze import Frozen, freeze
+from trialplate.spec.project import load_project
+from trialplate.verify.content import leak_in, public_text
+
+__all__ = ["Prepared", "prepare"]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A plan, and everything that a run of it needs besides the world."""
+
+    project: Path
+    frozen: Frozen
+    matrix: Matrix
+    narrowing: Narrowing | None
+    opened: Mapping[str, Json]
+    """Every text and case of the plan, by commitment."""
+    cases: Mapping[str, Case]
+
+    @property
+    def plan(self) -> Plan:
+        """Return the plan."""
+        return self.frozen.plan
+
+
+def prepare(
+    path: Path,
+    secret: bytes,
+    *,
+    cache: Literal["off", "live", "replay"] | None = None,
+    narrowing: Narrowing | None = None,
+) -> Prepared:
+    """Read and freeze a project, and narrow its matrix.
+
+    Raises:
+        SpecError: the project cannot be used, or its public plan would hold a private text.
+        UsageError: the narrowing names something that is not there, or leaves nothing.
+    """
+    project = load_project(path)
+    frozen = freeze(project, secret, cache=cache)
+    plan = frozen.plan
+    if narrowing is not None:
+        _check_narrowing(plan, narrowing)
+    matrix = narrow(plan, narrowing)
+    if not matrix.size:
+        raise UsageError("this selection leaves no trial", hint="select at least one case and one configuration")
+    opened = {disclosure.commit(item.salt, item.value): item.value for item in frozen.openings}
+    cases = {case.id: codec.decode(Case, opened[case.commitment], case.id) for case in plan.test_set.cases}
+    _check_leaks(plan, frozen.openings)
+    return Prepared(project.root, frozen, matrix, narrowing, opened, cases)
+
+
+def _check_narrowing(plan: Plan, narrowing: Narrowing) -> None:
+    """Refuse a name that is not in the plan: a mistyped selection is never an empty success."""
+    cases = [case.id for case in plan.test_set.cases]
+    models = [name for item in plan.configurations for name in (item.name, item.model)]
+    for option, given, known in (("--only", narrowing.only, cases), ("--models", narrowing.models, models)):
+        for name in given:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(dict.fromkeys(known[:8]))}"
+                raise UsageError(f"{option}: there is no {name!r} in this plan", hint=hint)
+
+
+def _check_leaks(plan: Plan, openings: tuple[Opening, ...]) -> None:
+    """Refuse a plan whose public part repeats a private text, before anything is written."""
+    public = {case.commitment for case in plan.test_set.cases if case.opening is not None}
+    leak = leak_in(public_text(plan, None))
+    for item in openings:
+        if disclosure.commit(item.salt, item.value) not in public and (text := leak(item.value)) is not None:
+            message = f"the plan is public, and would show a private text in a name or a setting: {text[:40]!r}"
+            hint = "rename the case, tag or setting that repeats it, or give the test set visibility: public"
+            raise SpecError(message, hint=hint, code="PRIVATE-TEXT-PUBLIC")

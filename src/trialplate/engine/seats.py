@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Making what a plan names: a runner for each configuration, the scorers of each case, cassettes, secrets.
+
+Everything that can fail before money is spent fails here: an unknown plugin, a missing key, a damaged cassette.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from trialplate import plugins
+from trialplate.engine.prepare import Prepared
+from trialplate.engine.trial import Seat
+from trialplate.errors import StorageError
+from trialplate.record.values import Configuration, Json, PlanText, Scorer
+from trialplate.runners.base import Runner, RunnerContext
+from trialplate.scorers.base import Scorer as ScorerObject
+from trialplate.transport.cassette import Cassette, cassette_path
+from trialplate.transport.http import HttpClient
+from trialplate.transport.secrets import Secrets
+
+__all__ = ["Seats", "open_seats"]
+
+
+@dataclass(frozen=True)
+class Seats:
+    """What the trials of a run share."""
+
+    by_name: Mapping[str, Seat]
+    scorers: Mapping[str, Sequence[tuple[Scorer, ScorerObject]]]
+    """By case id."""
+    secrets: Secrets
+    clients: list[HttpClient]
+
+    async def close(self) -> None:
+        """Close runners and connections."""
+        await asyncio.gather(*(seat.runner.close() for seat in self.by_name.values()))
+        for client in self.clients:
+            await client.close()
+
+
+@contextmanager
+def open_seats(prepared: Prepared, environ: Mapping[str, str]) -> Iterator[Seats]:
+    """Make runners and scorers; on leaving, put recorded cassettes in place."""
+    secrets = Secrets()
+    clients: list[HttpClient] = []
+
+    def client() -> HttpClient:
+        if not clients:
+            clients.append(HttpClient())
+        return clients[0]
+
+    with ExitStack() as closing:
+        cassettes: dict[str, Cassette] = {}
+        seats: dict[str, Seat] = {}
+        for item in prepared.plan.configurations:
+            if item.name not in prepared.matrix.counts:
+                continue
+            cassette = _cassette(item, prepared, cassettes, closing)
+            context = RunnerContext(
+                project=prepared.project, environ=environ, cassette=cassette, http=client, secrets=secrets
+            )
+            runner: Runner = plugins.load("runners", item.runner)(item, context)
+            seats[item.name] = Seat(item, runner, _texts(item.texts, prepared.opened))
+        yield Seats(seats, _scorers(prepared), secrets, clients)
+
+
+def _cassette(
+    item: Configuration, prepared: Prepared, cassettes: dict[str, Cassette], closing: ExitStack
+) -> Cassette | None:
+    """Return the cassette of a configuration's model, opened once; None where nothing is recorded or replayed."""
+    mode = prepared.plan.cache
+    if mode == "off" or item.runner != "openai-compatible":
+        return None
+    if item.model not in cassettes:
+        path = cassette_path(prepared.project, item.model)
+        if mode == "live":
+            made = Cassette.live(path)
+        else:
+            pins = {file.path: file.digest for file in prepared.plan.cassettes}
+            pinned = pins.get(f"cassettes/{path.name}")
+            if pinned is None:
+                hint = "record it with --cache live, or run with --cache off"
+                raise StorageError("there is no such cassette", where=f"cassettes/{path.name}", hint=hint)
+            made = Cassette.replay(path, pinned=pinned)
+        closing.callback(made.close)
+        cassettes[item.model] = made
+    return cassettes[item.model]
+
+
+def _scorers(prepared: Prepared) -> dict[str, Sequence[tuple[Scorer, ScorerObject]]]:
+    """Return the scorers of each case; each scorer is made once."""
+    made: dict[str, ScorerObject] = {}
+    for scorer in prepared.plan.scorers:
+        made[scorer.name] = plugins.load("scorers", scorer.type)(scorer, _texts(scorer.texts, prepared.opened))
+    return {
+        case.id: [(scorer, made[scorer.name]) for scorer in prepared.matrix.applicable(case)]
+        for case in prepared.matrix.cases
+    }
+
+
+def _texts(texts: Sequence[PlanText], opened: Mapping[str, Json]) -> dict[tuple[str, str], Json]:
+    return {(text.role, text.name): opened[text.commitment] for text in texts}

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writing a run's record: each line goes to the kernel at once, fsync and checkpoint follow in groups.
+
+A process that dies loses no line it wrote; a machine that loses power loses at most what came after the last `sync`.
+After a crash, complete lines beyond the checkpoint are taken over and counted, since answers in them were paid for;
+a torn one is set aside. `run.reopen` states how many, so that everybody sees it.
+
+The writer holds the run folder's lock from opening to closing: a run has one writer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from trialplate.errors import FormatError, UsageError, VerificationError
+from trialplate.ledger.clock import utc_now
+from trialplate.ledger.content import ContentWriter
+from trialplate.ledger.durable import AppendFile
+from trialplate.ledger.lock import LOCK_NAME, hold
+from trialplate.ledger.log_writer import CHECKPOINT, Clock, LogWriter, SetAside, open_entries
+from trialplate.record.log import MAX_ENTRY, split_lines
+from trialplate.record.note import Checkpoint, Signer
+from trialplate.record.values import RECORD_TYPES, Json
+from trialplate.verify.log_file import MAX_NOTE, LogFile, read_checkpoint, read_small, typed_entry
+
+__all__ = ["RECORD", "RecordWriter", "record_origin"]
+
+RECORD = "record.jsonl"
+SYNC_SECONDS = 0.25
+SYNC_LINES = 500
+_HOLDER = "another run or resume is writing this record"
+_LOCK_TIMEOUT_S = 2.0
+
+
+def record_origin(ledger_origin: str, run_id: str) -> str:
+    """Return the name of a run's record as a log."""
+    return f"{ledger_origin}/run/{run_id}"
+
+
+class RecordWriter:
+    """The one writer of a run's record. Use `create` or `open_existing`; close it, or use it as a context."""
+
+    def __init__(
+        self, log: LogWriter, locks: ExitStack, content: ContentWriter | None, ticks: Callable[[], float]
+    ) -> None:
+        """Take over an open log and the locks that protect it."""
+        self._log = log
+        self._locks = locks
+        self._content = content
+        self._ticks = ticks
+        self._synced = 0
+        self._synced_at = ticks()
+        self.note = b""
+        """The newest checkpoint's note; empty before the first `sync`."""
+        self.adopted = 0
+        """`open_existing`: lines beyond the checkpoint that were taken over."""
+        self.set_aside: SetAside | None = None
+        """`open_existing`: where a torn last line went."""
+
+    @classmethod
+    def create(
+        cls,
+        folder: Path,
+        origin: str,
+        signer: Signer,
+        *,
+        content: ContentWriter | None = None,
+        clock: Clock = utc_now,
+        ticks: Callable[[], float] = time.monotonic,
+    ) -> RecordWriter:
+        """Begin the record of a new run; no checkpoint is out before the first `sync`.
+
+        Args:
+            folder: the run's folder, which exists.
+            origin: the record's name, `record_origin(...)`.
+            signer: the ledger's key.
+            content: made durable before each checkpoint.
+            clock: the time of entries.
+            ticks: a clock in seconds that never goes back.
+
+        Raises:
+            UsageError: the run has a record already.
+            StorageError: it could not be locked or made.
+        """
+        with ExitStack() as locks:
+            locks.enter_context(hold(folder / LOCK_NAME, _HOLDER, _LOCK_TIMEOUT_S))
+            try:
+                file = AppendFile(folder / RECORD, new=True)
+            except FileExistsError:
+                hint = "resume the run, or start another"
+                raise UsageError("this run has a record already", where=str(folder / RECORD), hint=hint) from None
+            locks.callback(file.close)
+            return cls(LogWriter(file, origin, signer, RECORD_TYPES, clock), locks.pop_all(), content, ticks)
+
+    @classmethod
+    def open_existing(
+        cls,
+        folder: Path,
+        origin: str,
+        signer: Signer,
+        *,
+        closed: bool,
+        content: ContentWriter | None = None,
+        clock: Clock = utc_now,
+        ticks: Callable[[], float] = time.monotonic,
+    ) -> RecordWriter:
+        """Open a run's record to go on with it: what its checkpoint covers, and complete lines beyond it.
+
+        Args:
+            closed: the ledger says that this record ended (run.end): then nothing may stand beyond its checkpoint.
+            folder, origin, signer, content, clock, ticks: as for `create`.
+
+        Raises:
+            VerificationError: FILE-MISSING, SIG-MISSING, NOTE-SIGNATURE, ORIGIN-MISMATCH, RECORD-TRUNCATED,
+                RECORD-ROOT, RECORD-TAIL-AFTER-END, RECORD-UNSIGNED-TAIL (a line beyond the checkpoint that is no
+                entry): the record does not hold; nothing was written.
+            FormatError: the checkpoint is none, or a line is over-long.
+            StorageError: it could not be locked or opened.
+        """
+        with ExitStack() as locks:
+            locks.enter_context(hold(folder / LOCK_NAME, _HOLDER, _LOCK_TIMEOUT_S))
+            shown = f"{folder.name}/{CHECKPOINT}"
+            note = read_small(folder / CHECKPOINT, shown, MAX_NOTE)
+            point = read_checkpoint(note, [signer.public], origin, shown).checkpoint
+            file = open_entries(folder / RECORD)
+            locks.callback(file.close)
+            log = LogWriter(file, origin, signer, RECORD_TYPES, clock)
+            end = _take_signed(log, f"{folder.name}/{RECORD}", point)
+            writer = cls(log, locks, content, ticks)
+            writer._synced, writer.note = point.size, note
+            writer._take_tail(end, closed)
+            writer._locks = locks.pop_all()
+            return writer
+
+    @property
+    def size(self) -> int:
+        """The number of lines written so far."""
+        return self._log.size
+
+    @property
+    def root(self) -> bytes:
+        """The Merkle root over the lines written so far."""
+        return self._log.root
+
+    @property
+    def root_digest(self) -> str:
+        """The root as run.progress, run.resume and run.end state it."""
+        return f"sha256:{self.root.hex()}"
+
+    def write(self, kind: str, body: Json) -> int:
+        """Write one entry with one call to the kernel, and return its number.
+
+        Raises:
+            FormatError: ENTRY-TYPE, ENTRY-LIMIT, CANON; nothing was written.
+            StorageError: it could not be written; nothing of it is in the file.
+        """
+        self._log.add(kind, body)
+        return self._log.size - 1
+
+    def maybe_sync(self) -> bool:
+        """Call `sync` if 500 lines or 250 ms have gone by since the last one; return whether it was called."""
+        waiting = self._log.size - self._synced
+        if waiting == 0 or (waiting < SYNC_LINES and self._ticks() - self._synced_at < SYNC_SECONDS):
+            return False
+        self.sync()
+        return True
+
+    # fsync(content), fsync(record), atomic_replace(checkpoint)
+    def sync(self) -> Checkpoint:
+        """Make content and lines durable and put the checkpoint over them in place; return it. Nothing new is no work.
+
+        Raises:
+            StorageError: the checkpoint in place covers less; lines written so far stay with the kernel.
+        """
+        if self._content is not None:
+            self._content.sync()
+        if self._log.size != self._synced:
+            self.note = self._log.sign()
+            self._synced = self._log.size
+        self._synced_at = self._ticks()
+        return Checkpoint(self._log.origin, self._log.size, self._log.root)
+
+    def close(self) -> None:
+        """Close the record and give the lock back; `sync` first if the lines are to be signed."""
+        self._locks.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _take_tail(self, end: int, closed: bool) -> None:
+        """Account for complete lines beyond the checkpoint, which ends at `end`, and set a torn one aside."""
+        file = self._log.file
+        tail = file.read(end, file.length)
+        shown = f"{file.path.parent.name}/{RECORD}"
+        if closed and tail:
+            raise VerificationError(
+                f"{len(tail)} bytes stand beyond the checkpoint of a record that ended",
+                where=shown,
+                hint="cut the record back to its checkpoint; nobody signed the rest",
+                code="RECORD-TAIL-AFTER-END",
+            )
+        lines, torn = split_lines(tail)
+        for line in lines:
+            self._log.take(line, self._time_of(line, f"{shown}:{self._log.size + 1}"))
+        self.adopted = len(lines)
+        self.set_aside = self._log.set_aside_from(file.length - len(torn))
+
+    def _time_of(self, line: bytes, where: str) -> str:
+        """Return the time of an unsigned line that is an entry and the next one."""
+        try:
+            if len(line) > MAX_ENTRY:
+                raise FormatError("a line is too long", where=where, code="STRICT-LIMIT")
+            entry, _ = typed_entry(line, self._log.size, where, dict(RECORD_TYPES))
+            if entry.time < self._log.time:
+                raise FormatError("an entry is earlier than the one before it", where=where, code="ENTRY-ORDER")
+        except FormatError as error:
+            raise VerificationError(
+                f"a line beyond the checkpoint is no entry of this record: {error.message}",
+                where=error.where or where,
+                hint="this is no trace of a crash; cut the record back to its checkpoint, or waive the run",
+                code="RECORD-UNSIGNED-TAIL",
+            ) from error
+        return entry.time
+
+
+def _take_signed(log: LogWriter, shown: str, point: Checkpoint) -> int:
+    """Account for the lines that the checkpoint covers, and return the offset at which they end."""
+    end, line = 0, b""
+    for line in LogFile(log.file.path, shown, point.size).lines("RECORD"):
+        log.take(line, "")
+        end += len(line) + 1
+    if log.root != point.root:
+        raise VerificationError("its lines do not have the root of the checkpoint", where=shown, code="RECORD-ROOT")
+    if line:
+        log.time = typed_entry(line, point.size - 1, f"{shown}:{point.size}", dict(RECORD_TYPES))[0].time
+    return end

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Freeze: from a project as read to the plan that is committed, run and verified.
+
+The same files and the same secret give the same bytes, on any machine and in any order of reading. Texts leave the
+project only as commitments; what opens them is returned beside the plan and belongs in content.jsonl. The test set's
+root is taken over the commitments in order of case id, so that re-ordering a file does not make another test set; its
+plain digest is published for public sets only, since a private one could be guessed from it (T2).
+
+What this module refuses to do: read a file, draw a random number, look at a clock or an environment variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from re import sub
+from typing import Literal
+
+from trialplate import __version__
+from trialplate.errors import SpecError
+from trialplate.record import canonical, codec, log
+from trialplate.record.values import (
+    Case,
+    Json,
+    Opening,
+    Plan,
+    PlanCase,
+    PlanFile,
+    PlanTestSet,
+    Verdicts,
+)
+from trialplate.spec import resolve
+from trialplate.spec.checks import check
+from trialplate.spec.project import Project
+
+__all__ = ["TEST_SET_SCHEMA", "Frozen", "cases_root", "freeze", "plain_digest"]
+
+TEST_SET_SCHEMA = "trialplate/test-set/1"
+CacheMode = Literal["off", "live", "replay"]
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """A plan, its bytes, and what it keeps to itself."""
+
+    plan: Plan
+    raw: bytes
+    """plan.json, byte for byte."""
+    digest: str
+    openings: tuple[Opening, ...]
+    """What opens every commitment of the plan, in order of commitment."""
+    warnings: tuple[str, ...] = ()
+
+
+def freeze(project: Project, secret: bytes, *, cache: CacheMode | None = None) -> Frozen:
+    """Resolve a project into its plan.
+
+    Args:
+        project: as `load_project` read it.
+        secret: the ledger's secret, from which salts are derived.
+        cache: what the command line says, over what the file says.
+
+    Raises:
+        SpecError: the parts do not fit together, or no record could decide under this pass mark.
+    """
+    author = project.author
+    vault = resolve.Vault(secret)
+    lines = resolve.matrix_lines(project)
+    configurations, unpinned = resolve.configurations(project, vault)
+    mode = cache or author.run.cache
+    plan = Plan(
+        name=author.name,
+        test_set=_test_set(project, vault),
+        configurations=configurations,
+        scorers=resolve.scorers(project, vault),
+        matrix=lines,
+        verdict=Verdicts(trial=author.verdict.trial, case=author.verdict.case),
+        pass_mark=author.pass_mark.resolved(),
+        concurrency=author.run.concurrency,
+        order=author.run.order,
+        cache=mode,
+        cassettes=_cassettes(project, mode),
+        software=f"trialplate/{__version__}",
+        unpinned=unpinned,
+    )
+    warnings = (*project.warnings, *check(plan, project))
+    raw = canonical.encode(codec.to_json(plan))
+    if len(raw) > canonical.MAX_BYTES:
+        raise SpecError(
+            f"the plan would have {len(raw)} bytes, more than the {canonical.MAX_BYTES} that a verifier reads",
+            where=project.document.file,
+            hint="make the test set private, or split it",
+        )
+    openings = tuple(vault.openings[commitment] for commitment in sorted(vault.openings))
+    return Frozen(plan=plan, raw=raw, digest=canonical.digest(raw), openings=openings, warnings=warnings)
+
+
+def cases_root(commitments: Mapping[str, str]) -> str:
+    """Return the root over case commitments, by case id: RFC 6962 over their ASCII bytes in order of id (T2)."""
+    root = log.root_of(commitments[case_id].encode("ascii") for case_id in sorted(commitments, key=_utf16))
+    return f"sha256:{root.hex()}"
+
+
+def plain_digest(cases: Iterable[Case]) -> str:
+    """Return the digest of a test set in the open: the same for any order of its cases (T2)."""
+    by_id: dict[str, Json] = {case.id: codec.to_json(case) for case in cases}
+    ordered = [by_id[case_id] for case_id in sorted(by_id, key=_utf16)]
+    return canonical.digest_value({"schema": TEST_SET_SCHEMA, "cases": ordered})
+
+
+def _utf16(text: str) -> bytes:
+    """Return the sort key by UTF-16 code unit, as RFC 8785 sorts."""
+    return text.encode("utf-16-be")
+
+
+def _test_set(project: Project, vault: resolve.Vault) -> PlanTestSet:
+    entries = project.author.test_sets
+    public = {entry.visibility for entry in entries}
+    if len(public) > 1:
+        raise SpecError(
+            "one file of the test set is public and another private",
+            where=project.document.where(("test_sets",)),
+            hint="a merged test set is public or private as a whole; give each file the same visibility",
+        )
+    visibility = entries[0].visibility
+    cases = []
+    for case in project.cases:
+        commitment = vault.commit("case", codec.to_json(case))
+        opening = vault.openings[commitment] if visibility == "public" else None
+        cases.append(
+            PlanCase(
+                id=case.id, kind=case.kind, tags=case.tags, suite=case.suite, commitment=commitment, opening=opening
+            )
+        )
+    versions = dict.fromkeys(entry.version for entry in entries if entry.version)
+    return PlanTestSet(
+        name=_set_name(project),
+        version="+".join(versions)[:128] or None,
+        visibility=visibility,
+        root=cases_root({case.id: case.commitment for case in cases}),
+        digest=plain_digest(project.cases) if visibility == "public" else None,
+        cases=tuple(cases),
+    )
+
+
+def _set_name(project: Project) -> str:
+    """Return the test set's label: what the author calls its files, else their names without the ending."""
+    names = [
+        entry.name or sub(r"[^A-Za-z0-9._@-]+", "-", PurePosixPath(entry.file).stem).lstrip("-._@") or "cases"
+        for entry in project.author.test_sets
+    ]
+    label = "+".join(names)
+    return label if len(label) <= 64 else project.author.name
+
+
+def _cassettes(project: Project, mode: CacheMode) -> tuple[PlanFile, ...]:
+    """Pin what a replay will read."""
+    if mode != "replay":
+        return ()
+    if not project.cassettes:
+        raise SpecError(
+            "there is nothing to replay: the folder cassettes holds no .jsonl file",
+            where=project.document.where(("run", "cache")),
+            hint="record one with --cache live",
+        )
+    return tuple(PlanFile(path=name, digest=digest) for name, digest in project.cassettes.items())

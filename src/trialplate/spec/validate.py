@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `trialplate validate` tells: that a plan can be used, its digests and counts, and what deserves a look.
+
+Nothing is run, written or committed. The plan is frozen with a secret of zeros, so that every check of a run is made;
+no commitment that comes of it leaves this module.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+
+from trialplate.record import canonical, codec
+from trialplate.record.matrix import attempt_key, narrow
+from trialplate.spec.freeze import freeze, plain_digest
+from trialplate.spec.project import load_project
+
+__all__ = ["Validation", "validate"]
+
+UNTAGGED = "(untagged)"
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """A plan that can be used, in numbers."""
+
+    name: str
+    test_set: str
+    """Name, and version if there is one."""
+    visibility: str
+    digest: str
+    """Of the test set's cases in the open; publish it for public sets only."""
+    pass_mark: str
+    """Digest of the pass mark."""
+    cases: int
+    tags: dict[str, int]
+    """Cases by tag, in order of tag; a case counts for each of its tags."""
+    configurations: dict[str, str]
+    """Attempt key by configuration name."""
+    scorers: dict[str, int]
+    """Cases that each scorer applies to."""
+    rules: tuple[str, ...]
+    trials: int
+    secrets: tuple[str, ...]
+    """Names of the environment variables that a live run needs."""
+    unpinned: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def validate(path: str | os.PathLike[str]) -> Validation:
+    """Check everything about a plan that can be checked without running it.
+
+    Raises:
+        SpecError: the plan cannot be used.
+    """
+    project = load_project(path)
+    frozen = freeze(project, bytes(32))
+    plan, matrix = frozen.plan, narrow(frozen.plan, None)
+    tags = Counter(tag for case in project.cases for tag in case.tags or (UNTAGGED,))
+    applied = Counter(scorer.name for case in plan.test_set.cases for scorer in matrix.applicable(case))
+    label = plan.test_set.name + (f" {plan.test_set.version}" if plan.test_set.version else "")
+    return Validation(
+        name=plan.name,
+        test_set=label,
+        visibility=plan.test_set.visibility,
+        digest=plain_digest(project.cases),
+        pass_mark=canonical.digest_value(codec.to_json(plan.pass_mark)),
+        cases=len(project.cases),
+        tags=dict(sorted(tags.items())),
+        configurations={item.name: attempt_key(item) for item in plan.configurations},
+        scorers={scorer.name: applied[scorer.name] for scorer in plan.scorers},
+        rules=tuple(rule.id for rule in plan.pass_mark.rules),
+        trials=matrix.size,
+        secrets=tuple(sorted({item.secret for item in plan.configurations if item.secret})),
+        unpinned=plan.unpinned,
+        warnings=frozen.warnings,
+    )

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small project on disk, and the folder of real trouble with test sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("trialplate", deadline=None)
+settings.load_profile("trialplate")
+
+PLAN = """\
+trialplate: 1
+name: small
+test_sets: [{file: cases/a.csv}]
+models:
+  echo: {runner: stand-in, answers: {"*": "yes"}}
+repeats: 2
+scorers:
+  right: {type: exact}
+pass_mark:
+  rules: [{id: right, at_least: 0.90, of: right, basis: estimate}]
+"""
+CASES = "id,input,reference,tags\nq1,Is it?,yes,critical\nq2,Is it not?,no,\n"
+
+
+@pytest.fixture
+def load_folder() -> Path:
+    """The files of the classes LOAD and CANON."""
+    return Path(__file__).parents[2] / "vectors" / "cases" / "load"
+
+
+@pytest.fixture
+def project_at(tmp_path: Path) -> Callable[..., Path]:
+    """Write a project: `plan` is trialplate.yaml, the other arguments are files by path."""
+
+    def write(plan: str = PLAN, files: dict[str, str | bytes] | None = None) -> Path:
+        for name, content in {"cases/a.csv": CASES, **(files or {}), "trialplate.yaml": plan}.items():
+            file = tmp_path / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return tmp_path
+
+    return write

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every key of the full language is read or refused by its own sentence; none is unknown, none is ignored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import PLAN
+
+from trialplate.spec import later, problems, yaml_strict
+from trialplate.spec.document import Document
+from trialplate.spec.models import AuthorPlan
+from trialplate.spec.problems import Problem
+
+_FILE = Path(__file__).parents[2] / "vectors" / "author" / "whole_language.json"
+WHOLE: dict[str, Any] = yaml_strict.load(_FILE.read_bytes(), _FILE.name).value
+SMALL: dict[str, Any] = yaml_strict.load(PLAN.encode(), "plan.yaml").value
+
+
+def told(value: Any) -> list[Problem]:
+    """Return every problem of a document."""
+    document = Document("plan.yaml", value)
+    found, remaining = later.refuse(document)
+    problems.validated(AuthorPlan, document, remaining, found)
+    return found
+
+
+def parts() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the small plan with one part of the whole language in it."""
+    for key in WHOLE:
+        if key in ("models", "scorers", "profiles"):
+            for name, entry in WHOLE[key].items():
+                yield f"{key}.{name}", {**SMALL, key: {**SMALL.get(key, {}), name: entry}}
+        elif key in ("test_sets", "matrix"):
+            for index, entry in enumerate(WHOLE[key]):
+                yield f"{key}.{index}", {**SMALL, key: [entry]}
+        elif key in ("pass_mark", "run"):
+            for inner, entry in WHOLE[key].items():
+                entries = [[rule] for rule in entry] if inner == "rules" else [entry]
+                for index, item in enumerate(entries):
+                    yield f"{key}.{inner}.{index}", {**SMALL, key: {**SMALL.get(key, {}), inner: item}}
+        else:
+            yield key, {**SMALL, key: WHOLE[key]}
+
+
+@pytest.mark.parametrize(("name", "plan"), [pytest.param(*item, id=item[0]) for item in parts()])
+def test_each_part_of_the_language_is_accepted_or_refused_by_its_sentence(name: str, plan: dict[str, Any]) -> None:
+    """Alone in a small plan, a part has no problem but "not in this version", told with one thing to do."""
+    for problem in told(plan):
+        assert "not in this version" in problem.message, (name, problem)
+        assert problem.hint
+
+
+def test_whole_language_at_once_ends_in_sentences_only() -> None:
+    """The full example is refused for its engines, never for a key that nobody knows."""
+    found = told(WHOLE)
+    assert len(found) > 30
+    assert all("not in this version" in problem.message for problem in found)
+    assert len({problem.message for problem in found}) >= 38
+
+
+def test_part_that_this_version_runs_is_accepted() -> None:
+    """What has its engine here has no problem at all."""
+    accepted = {name for name, plan in parts() if not told(plan)}
+    assert accepted >= {
+        "trialplate",
+        "name",
+        "test_sets.0",
+        "test_sets.1",
+        "models.old-bot",
+        "profiles.default",
+        "matrix.0",
+        "repeats",
+        "scorers.exact",
+        "scorers.words",
+        "verdict",
+        "pass_mark.errors.0",
+        "pass_mark.require.0",
+        "pass_mark.attempts.0",
+        "pass_mark.rules.1",
+        "pass_mark.rules.3",
+        "run.concurrency.0",
+        "run.order.0",
+        "run.cache.0",
+    }
+    assert not accepted & {"scorers.judge", "helpers", "pass_mark.choose.0", "models.haiku", "pass_mark.rules.0"}
+
+
+@pytest.mark.parametrize("name", ["pass_mark.rules.0", "pass_mark.rules.4"])
+def test_rule_without_basis_is_told_to_write_one(name: str) -> None:
+    """A bound is the default of the language, so a rule without basis is not taken for an estimate."""
+    plan = dict(parts())[name]
+    assert any("write basis: estimate" in problem.hint for problem in told(plan))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("pass_mark", "rules"), [{"id": "a", "at_least": 1, "of": "right", "basis": "bound"}]),
+        (("pass_mark", "rules"), [{"id": "a", "any_of": []}]),
+        (("pass_mark", "require"), "chosen"),
+        (("pass_mark", "attempts"), {"use": "last"}),
+        (("pass_mark", "attempts"), {"scope": "model"}),
+        (("pass_mark", "attempts"), {"max": 2}),
+        (("pass_mark", "family"), "each"),
+        (("run", "cache"), "auto"),
+        (("scorers", "right"), {"type": "exact", "cases": {"kind": ["prompt", "trace"]}}),
+        (("models", "echo"), {"runner": "python", "call": "x"}),
+    ],
+)
+def test_further_word_of_the_language_is_refused_by_its_sentence(path: tuple[str, str], value: Any) -> None:
+    """Words that the example does not use have their sentence too, and only that one problem."""
+    plan = {**SMALL, path[0]: {**SMALL.get(path[0], {}), path[1]: value}}
+    (problem,) = told(plan)
+    assert "not in this version" in problem.message
+
+
+def test_refused_part_hides_no_other_mistake() -> None:
+    """A typing error beside a refused key is told as well."""
+    plan = {**SMALL, "helpers": {}, "repeats": 0}
+    assert [("not in this version" in problem.message) for problem in told(plan)] == [True, False]
