@@ -3,9 +3,11 @@
 
 It speaks the wire format of POST /v1/chat/completions (OpenAI API reference). What it does next is said by steps, the
 form of the case files in tests/vectors/cases/http: `status`, `headers`, `json` or `body`, `delay_ms`, `sse`, and
-`close` ("rst": reset before a reply; "eof": end after what was sent), and besides `hang` (never answers) and `drip` (the
-body in pieces of so many bytes). The last step repeats; "@httpdate+3" in a header means now + 3 s. Without steps every
-request is answered by `answer(body)`. `gather` holds all replies back until so many requests are open at once.
+`close` ("rst": reset before a reply; "eof": end after what was sent). Besides those: `hang` (never answers), `drip`
+(the body in pieces of so many bytes), `no_length` (only the end of the connection ends the body). The last step
+repeats; "@httpdate+3" in a header means now + 3 s. Without steps every request is answered by `answer(body)`, after
+`delay_s`, or with 429 if it is one too many for `requests_per_second`. `gather` holds all replies back until so many
+are open.
 
     async with ChatServer(steps) as server:
         server.url, server.requests
@@ -196,11 +198,14 @@ async def _send(
     request: web.Request, status: int, headers: dict[str, str], body: bytes, step: Step
 ) -> web.StreamResponse:
     response = web.StreamResponse(status=status, headers=headers)
-    if "Content-Length" not in headers and not step.get("no_length"):
-        response.content_length = len(body)
     if step.get("no_length"):
-        response.force_close()
-        response.headers["Connection"] = "close"
+        assert request.transport is not None
+        lines = [f"HTTP/1.1 {status} OK", "Connection: close", *(f"{name}: {value}" for name, value in headers.items())]
+        request.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
+        request.transport.close()
+        return response
+    if "Content-Length" not in headers:
+        response.content_length = len(body)
     await response.prepare(request)
     size = step.get("drip", len(body) or 1)
     for start in range(0, len(body), size):

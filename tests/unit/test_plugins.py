@@ -43,7 +43,8 @@ def test_looking_up_a_built_in_discovers_nothing_and_imports_no_client() -> None
         "import sys; from trialplate import plugins; plugins.find('scorers', 'exact');"
         "assert 'importlib.metadata' not in sys.modules;"
         "[plugins.load(g, n) for g in ('runners', 'scorers') for n in plugins.BUILT_IN[g]];"
-        "heavy = {'httpx', 'aiohttp', 'regex', 'filelock', 'pydantic', 'yaml'} & set(sys.modules); assert not heavy, heavy"
+        "heavy = {'httpx', 'aiohttp', 'regex', 'filelock', 'pydantic', 'yaml'} & set(sys.modules);"
+        "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -19,6 +19,7 @@ __all__ = ["LOCK_NAME", "hold"]
 LOCK_NAME = ".lock"
 TIMEOUT_S = 30.0
 """Appending to a ledger takes milliseconds; whoever waits this long waits for something that hangs."""
+POLL_S = 0.005
 
 
 @contextmanager
@@ -38,7 +39,7 @@ def hold(path: Path, holder: str, timeout_s: float = TIMEOUT_S) -> Iterator[None
     lock = FileLock(path, timeout=timeout_s)
     with storage(path, "locked"):
         try:
-            lock.acquire()
+            lock.acquire(poll_interval=POLL_S)
         except Timeout:
             raise StorageError(
                 f"is held by another process since at least {timeout_s:g} s: {holder}",

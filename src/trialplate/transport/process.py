@@ -4,11 +4,11 @@
 What holds for every child:
 - it leads its own session, and when it ends, its process group is killed; after a timeout, a cancellation, too much
   output, or when somebody still holds its pipes, so is (on Linux) every process of the session;
-- it ends with us: a watchdog process kills what is left if this process dies in any way, `kill -9` included. A child
-  starts behind a gate: `/bin/sh` waits for one line on its standard input, which is sent once the watchdog knows the
-  child, and then becomes the program (`exec`). Dying before that ends the gate's input, and so the child;
+- it ends with us: a watchdog process (see `guard`) kills what is left if this process dies in any way, `kill -9`
+  included. A child starts behind a gate: `/bin/sh` waits for one line on its standard input, which is sent once the
+  watchdog knows the child, and then becomes the program (`exec`). Dying before that ends the gate's input, and so it;
 - its output and its error output are read at the same time, so that neither can block it, and both are bounded;
-- a grandchild that holds a pipe cannot keep us waiting: after the child has ended there is `GRACE_S` for its last words;
+- a grandchild that holds a pipe cannot keep us waiting: once the child has ended there is `GRACE_S` for last words;
 - durations are measured with a monotonic clock.
 
 It refuses to run anything without POSIX (sessions, a shell), to use this process's whole environment, and to judge an
@@ -19,12 +19,10 @@ they reap it before its group can be killed by a number that is certainly still 
 from __future__ import annotations
 
 import asyncio
-import atexit
 import contextlib
 import os
 import shutil
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,8 +30,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from trialplate.errors import RunError
 from trialplate.transport import watchdog
+from trialplate.transport.guard import GUARD
 
 __all__ = ["ChildResult", "NotStarted", "child_environment", "resolve_program", "run_child"]
 
@@ -46,7 +44,6 @@ STDERR_BYTES = 16 * 1024
 CHUNK = 64 * 1024
 _GATE = 'read -r go && exec "$@"'
 _ALLOWED = ("PATH", "HOME", "LANG", "LANGUAGE", "TMPDIR", "TZ")
-_LIBRARIES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 
 
 class NotStarted(Exception):
@@ -157,7 +154,7 @@ class _Child:
             env=dict(env),
             start_new_session=True,
         )
-        _watchdog.add(process.pid)
+        GUARD.add(process.pid)
         assert process.stdin and process.stdout and process.stderr
         self._watch_end(process)
         for stream, heard in ((process.stdout, self._heard), (process.stderr, self._heard_error)):
@@ -188,7 +185,7 @@ class _Child:
         else:
             watchdog.kill_session(process.pid)
         self._drain(process)
-        _watchdog.discard(process.pid)
+        GUARD.discard(process.pid)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(REAP_S)
         for stream in (process.stdin, process.stdout, process.stderr):
@@ -294,74 +291,3 @@ def _read(descriptor: int) -> bytes | None:
         return None
     except OSError:
         return b""
-
-
-class _Watchdog:
-    """The process that kills our children should we die; started with the first of them."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._owner = 0
-        self._children: set[int] = set()
-
-    def add(self, pid: int) -> None:
-        """Make a child known."""
-        with self._lock:
-            if self._owner != os.getpid():  # never started, or we are a fork of who started it
-                self._children.clear()
-                self._start()
-            self._children.add(pid)
-            self._tell(f"+{pid}\n")
-
-    def discard(self, pid: int) -> None:
-        """Forget a child that is dead and about to be reaped."""
-        with self._lock:
-            if pid in self._children:
-                self._children.discard(pid)
-                self._tell(f"-{pid}\n")
-
-    def stop(self) -> None:
-        """Let it end, and reap it."""
-        process, self._process = self._process, None
-        if process is not None and self._owner == os.getpid():
-            assert process.stdin is not None
-            process.stdin.close()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(REAP_S)
-
-    def _tell(self, line: str) -> None:
-        assert self._process is not None and self._process.stdin is not None
-        try:
-            self._process.stdin.write(line.encode())
-        except BrokenPipeError:  # somebody killed it
-            self.stop()
-            self._start()
-            for pid in self._children:
-                self._process.stdin.write(f"+{pid}\n".encode())
-
-    def _start(self) -> None:
-        """Start it and wait, some 15 ms, until it listens."""
-        environment = {name: os.environ[name] for name in _LIBRARIES if name in os.environ}
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", watchdog.__file__],
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment,
-            start_new_session=True,
-        )
-        assert self._process.stdout is not None
-        with self._process.stdout as out:
-            if out.read(len(watchdog.READY)) != watchdog.READY:
-                raise RunError(
-                    "the process that would end our children did not start",
-                    hint=f"try: {sys.executable} -I -S {Path(watchdog.__file__).name}",
-                    code="WATCHDOG",
-                )
-        self._owner = os.getpid()
-
-
-_watchdog = _Watchdog()
-atexit.register(_watchdog.stop)

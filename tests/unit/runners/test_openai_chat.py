@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,16 +42,16 @@ def request(asked: Configuration, texts: dict[tuple[str, str], str] | None = Non
     )
 
 
-def parsed(body: Any, status: int = 200, **headers: str) -> Answer:
+def parsed(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
     """Parse a reply."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return parse_reply(status, {**JSON_TYPE, **headers}, raw)
+    return parse_reply(status, {**JSON_TYPE, **(headers or {})}, raw)
 
 
-def failed(body: Any, status: int = 200, **headers: str) -> Failure:
+def failed(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Failure:
     """Parse a reply that must be a failure."""
     with pytest.raises(Failure) as caught:
-        parsed(body, status, **headers)
+        parsed(body, status, headers)
     assert caught.value.sent
     return caught.value
 
@@ -153,7 +154,7 @@ def test_reply_in_full_is_read_in_full() -> None:
             "completion_tokens_details": {"reasoning_tokens": 150},
         }
     )
-    answer = parsed(body, **{"x-request-id": "req-1"})
+    answer = parsed(body, headers={"x-request-id": "req-1"})
     assert answer.text == "Paris"
     assert answer.finish == "stop"
     assert answer.served == "m-small"
@@ -238,6 +239,7 @@ def test_reasoning_beside_the_answer_is_kept_apart() -> None:
     body["choices"][0]["message"]["reasoning_content"] = "half \ud835"
     answer = parsed(json.dumps(body).encode())
     assert answer.text == "42"
+    assert answer.transcript is not None
     assert canonical.text_in(answer.transcript["reasoning"]) == "half \ud835"
     canonical.encode(answer.transcript)
 
@@ -252,7 +254,7 @@ def test_strings_that_may_not_stand_in_the_open_are_left_out() -> None:
     """Ids and the finish reason are at most 128 printable ASCII characters."""
     body = completion(id="x" * 129)
     body["choices"][0]["finish_reason"] = "st\u00f6p"
-    answer = parsed(body, **{"x-request-id": "\x1b[31m"})
+    answer = parsed(body, headers={"x-request-id": "\x1b[31m"})
     assert answer.request_ids == ()
     assert answer.finish is None
 
@@ -295,8 +297,8 @@ def test_status_other_than_success_is_reported_as_it_was(status: int) -> None:
 def test_page_of_a_gateway_instead_of_an_answer_is_quoted() -> None:
     """Case H06: a 502 page is a status; a 200 page is a bad reply with its media type and beginning."""
     page = step("html", 1)["body"].encode()
-    assert failed(page, 502, **{"content-type": "text/html"}).kind == "http_status"
-    failure = failed(page, **{"content-type": "text/html; charset=utf-8"})
+    assert failed(page, 502, headers={"content-type": "text/html"}).kind == "http_status"
+    failure = failed(page, headers={"content-type": "text/html; charset=utf-8"})
     assert failure.kind == "bad_reply"
     assert "non-JSON body (text/html)" in failure.message
     assert "<!DOCTYPE html>" in failure.message
@@ -324,7 +326,7 @@ def test_page_of_a_gateway_instead_of_an_answer_is_quoted() -> None:
 )
 def test_reply_without_one_clear_answer_is_a_bad_reply(body: bytes) -> None:
     """Never an exception of Python's, and never one of two contents by luck."""
-    assert failed(body, **{"content-length": str(len(body))}).kind == "bad_reply"
+    assert failed(body, headers={"content-length": str(len(body))}).kind == "bad_reply"
 
 
 def test_reply_that_ends_in_the_middle_is_a_broken_transport() -> None:

@@ -8,23 +8,10 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from small_project import CASES, PLAN
 
 settings.register_profile("trialplate", deadline=None)
 settings.load_profile("trialplate")
-
-PLAN = """\
-trialplate: 1
-name: small
-test_sets: [{file: cases/a.csv}]
-models:
-  echo: {runner: stand-in, answers: {"*": "yes"}}
-repeats: 2
-scorers:
-  right: {type: exact}
-pass_mark:
-  rules: [{id: right, at_least: 0.90, of: right, basis: estimate}]
-"""
-CASES = "id,input,reference,tags\nq1,Is it?,yes,critical\nq2,Is it not?,no,\n"
 
 
 @pytest.fixture

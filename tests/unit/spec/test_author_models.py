@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import PLAN
+from small_project import PLAN
 
 from trialplate.errors import SpecError
 from trialplate.spec import later, problems, yaml_strict

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import PLAN
+from small_project import PLAN
 
 from trialplate.spec import later, problems, yaml_strict
 from trialplate.spec.document import Document

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,9 @@ def wire(body: Any = None, url: str = "http://127.0.0.1:1/v1/chat/completions", 
     return HttpRequest(url=url, headers=headers, body={"model": "m"} if body is None else body)
 
 
-def reply(text: str = "{}", latency_ms: int = 7, **headers: str) -> HttpReply:
+def reply(text: str = "{}", latency_ms: int = 7, headers: Mapping[str, str] | None = None) -> HttpReply:
     """Return a reply."""
-    return HttpReply(status=200, headers=headers, body=text.encode(), latency_ms=latency_ms)
+    return HttpReply(status=200, headers=headers or {}, body=text.encode(), latency_ms=latency_ms)
 
 
 def recorded(path: Path, *entries: tuple[HttpRequest, HttpReply, str, int]) -> Path:
@@ -91,7 +92,7 @@ def test_recorded_line_is_canonical_and_holds_no_header_that_is_not_allowed(tmp_
     secret = "PLANTED-7f3a-not-a-real-key"
     sent = {name: secret for name in ("authorization", "api-key", "x-goog-api-key", "cookie", "x-own")}
     request = wire(**{"content-type": "application/json"}, **sent)
-    answer = reply("{}", **{"set-cookie": secret, "x-request-id": "req-1", "content-type": "application/json"})
+    answer = reply("{}", headers={"set-cookie": secret, "x-request-id": "req-1", "content-type": "application/json"})
     raw = recorded(tmp_path / "m.jsonl", (request, answer, "q1", 1)).read_bytes()
     assert secret.encode() not in raw
     line = canonical.decode(raw.removesuffix(b"\n"))

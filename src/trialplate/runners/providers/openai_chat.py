@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chat-completions wire format: a request in, bytes out; a reply in, an answer or a failure out. Two pure functions.
+"""The chat-completions wire format, two pure functions: what is sent for a request, and what a reply means.
 
 What is sent: `model`, `messages`, and the configuration's settings as they are. Messages are one system message, if the
 model has a system text, and one user message: every document in order ("Document: NAME", an empty line, its text, an

@@ -1,0 +1,42 @@
+# Trialplate: set-up and everyday commands. Everything happens in .venv of this folder.
+PYTHON ?= python3.11
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: setup demo live test test-all lint format schemas check bench clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml requirements.lock
+	command -v $(PYTHON) >/dev/null || { echo "python 3.11 or later is needed; set PYTHON=..."; exit 2; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[dev]'
+	touch $(STAMP)
+
+demo: setup            ## the main job, without any key: init, run, report, gate, verify, tamper, verify
+	PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/demo.sh
+
+live: setup            ## the same project against a real small model, served locally
+	PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/live.sh
+
+test: setup            ## every test
+	$(BIN)/python -m pytest -q
+
+lint: setup
+	$(BIN)/ruff check src tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup
+	$(BIN)/ruff check --fix src tests
+
+schemas: setup         ## write schemas/ anew from the one definition
+	$(BIN)/python -m trialplate.spec.schemas --write
+
+check: lint test
+
+bench: setup           ## the table of DESIGN section 9, side by side
+	$(BIN)/python benchmarks/bench.py
+
+clean:
+	rm -rf .venv demo build dist
