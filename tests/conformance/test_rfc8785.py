@@ -91,7 +91,7 @@ def test_published_pair_with_1e30_is_refused_and_the_library_agrees_with_it() ->
     with pytest.raises(FormatError, match=r"1E30 .*write it as a string at \$\.numbers\[1\]") as caught:
         canonical.parse(source)
 
-    assert "STRICT-NUMBER" == caught.value.code
+    assert caught.value.code == "STRICT-NUMBER"
     assert wanted == rfc8785.dumps(json.loads(source))
     smaller = source.replace(b"1E30", b"1E15")
     assert wanted.replace(b"1e+30", b"1000000000000000") == canonical.encode(canonical.parse(smaller))
@@ -130,7 +130,7 @@ def test_trouble_case_has_the_right_hash_or_is_refused(case: str, text: str, sha
     if refused:
         with pytest.raises(FormatError) as caught:
             canonical.parse(text.encode())
-        assert "STRICT-NUMBER" == caught.value.code
+        assert caught.value.code == "STRICT-NUMBER"
         assert "write it as a string" in caught.value.message
     else:
         assert f"sha256:{sha256}" == canonical.digest_value(canonical.parse(text.encode()))
@@ -158,4 +158,4 @@ def test_node_gives_back_a_text_that_is_no_valid_unicode(node: str) -> None:
 
     [raw] = canonical_by_node(node, [stored["ascii_json"]])
 
-    assert b'"half \\ud835 pair"' == raw
+    assert raw == b'"half \\ud835 pair"'

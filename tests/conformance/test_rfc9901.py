@@ -20,8 +20,8 @@ def unpadded(text: str) -> bytes:
 
 def test_published_disclosures_have_the_published_digests() -> None:
     """The digest is over the disclosure's ASCII text, whatever JSON form its author chose."""
-    assert ARRAY_ELEMENT_DIGEST == commitment_of(ARRAY_ELEMENT)
-    assert PROPERTY_DIGEST == commitment_of(PROPERTY)
+    assert commitment_of(ARRAY_ELEMENT) == ARRAY_ELEMENT_DIGEST
+    assert commitment_of(PROPERTY) == PROPERTY_DIGEST
 
 
 def test_our_disclosure_of_the_published_element_decodes_to_the_same_salt_and_value() -> None:
@@ -30,7 +30,7 @@ def test_our_disclosure_of_the_published_element_decodes_to_the_same_salt_and_va
 
     ours = disclosure(salt, value)
 
-    assert b'["lklxF5jMYlGTPUovMNIvCA", "FR"]' == unpadded(ARRAY_ELEMENT)
-    assert b'["lklxF5jMYlGTPUovMNIvCA","FR"]' == unpadded(ours)
+    assert unpadded(ARRAY_ELEMENT) == b'["lklxF5jMYlGTPUovMNIvCA", "FR"]'
+    assert unpadded(ours) == b'["lklxF5jMYlGTPUovMNIvCA","FR"]'
     assert "=" not in ours
     assert commitment_of(ours) == commit(salt, value)

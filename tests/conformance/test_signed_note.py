@@ -38,9 +38,9 @@ def test_c2sp_example_opens_under_its_key() -> None:
 
     opened = open_note(C2SP_NOTE.encode(), [key])
 
-    assert "This is an example message.\n" == opened.text
+    assert opened.text == "This is an example message.\n"
     assert (key,) == opened.verified
-    assert C2SP_KEY == key.line
+    assert key.line == C2SP_KEY
 
 
 def test_go_example_is_signed_to_the_same_bytes() -> None:
@@ -48,8 +48,8 @@ def test_go_example_is_signed_to_the_same_bytes() -> None:
     signer = parse_private(PETER_PRIVATE)
 
     assert (GO_TEXT + "\n" + PETER_LINE).encode() == sign_note(GO_TEXT, signer)
-    assert PETER_KEY == signer.public.line
-    assert PETER_PRIVATE == format_private(signer)
+    assert signer.public.line == PETER_KEY
+    assert format_private(signer) == PETER_PRIVATE
 
 
 def test_go_example_with_two_signatures_opens_under_each_key() -> None:
@@ -84,5 +84,5 @@ def test_openssl_verifies_our_signature_and_refuses_a_changed_text(tmp_path: Pat
     (tmp_path / "text").write_text(text.replace("\n7\n", "\n8\n"))
     changed = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
 
-    assert 0 == good.returncode, good.stderr
-    assert 0 != changed.returncode
+    assert good.returncode == 0, good.stderr
+    assert changed.returncode != 0

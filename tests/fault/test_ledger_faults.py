@@ -105,13 +105,13 @@ def test_ledger_with_eight_processes_appending_is_one_chain(tmp_path: Path) -> N
     for process in processes:
         process.join()
 
-    assert [0] * 8 == [process.exitcode for process in processes]
+    assert [process.exitcode for process in processes] == [0] * 8
     reasons = [entry.body.reason for entry in read(tmp_path)[1:]]
-    assert 160 == len(reasons)
+    assert len(reasons) == 160
     for who in range(8):
         own = [reason for reason in reasons if reason.startswith(f"w{who} ")]
         assert [f"w{who} {number}" for number in range(20)] == own
-    assert [] == list((tmp_path / "ledger").glob("set-aside-*"))
+    assert list((tmp_path / "ledger").glob("set-aside-*")) == []
 
 
 def test_ledger_whose_writers_are_killed_again_and_again_loses_nothing_that_was_done(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_record_whose_writer_is_killed_is_taken_over_line_by_line(tmp_path: Path
     folder.mkdir()
     out, begun = os.pipe()
     process = started(write_for_ever, folder, tmp_path, begun)
-    assert b"x" == os.read(out, 1)
+    assert os.read(out, 1) == b"x"
     os.close(out)
     os.close(begun)
     kill_at_some_moment(process, spin)
@@ -182,7 +182,7 @@ def test_ledger_copies_on_one_machine_cannot_be_forked_by_two_writers(tmp_path: 
         process.join()
 
     outcomes = sorted(path.read_text() for path in (tmp_path / "results").iterdir())
-    assert ["LEDGER-ROLLED-BACK", "appended"] == outcomes
+    assert outcomes == ["LEDGER-ROLLED-BACK", "appended"]
 
 
 def limited(target: Callable[..., None], limit: int, *arguments: object) -> None:
@@ -212,7 +212,7 @@ def test_ledger_that_may_not_grow_further_stays_as_it_was_before_the_failed_appe
     before = len(read(tmp_path))
     writer(tmp_path).append("waiver", waiver("room again"))
     assert before + 1 == len(read(tmp_path))
-    assert [] == list((tmp_path / "ledger").glob("set-aside-*"))
+    assert list((tmp_path / "ledger").glob("set-aside-*")) == []
 
 
 def fill_record(folder: Path, home: Path) -> None:
@@ -292,7 +292,7 @@ def as_nobody(act: Callable[[], object]) -> str:
             text = "no error"
         except TrialplateError as error:
             text = f"{type(error).__name__}: {error.message}"
-        except Exception as error:  # noqa: BLE001  whatever it is, the parent shall see it
+        except Exception as error:
             text = repr(error)
         os.write(into, text.encode())
         os._exit(0)
@@ -360,4 +360,4 @@ def test_key_file_is_private_from_its_first_moment(tmp_path: Path) -> None:
     finally:
         os.umask(old)
 
-    assert 0o600 == (tmp_path / "config" / "keys" / "operator.key").stat().st_mode & 0o777
+    assert (tmp_path / "config" / "keys" / "operator.key").stat().st_mode & 0o777 == 0o600

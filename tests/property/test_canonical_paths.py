@@ -76,7 +76,7 @@ def test_encode_of_any_value_equals_rfc8785_or_is_refused_where_numbers_or_texts
     try:
         raw = canonical.encode(value)
     except FormatError as error:
-        assert "CANON" == error.code
+        assert error.code == "CANON"
         assert not is_ours(value)
     else:
         assert is_ours(value)

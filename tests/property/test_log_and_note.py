@@ -45,7 +45,7 @@ def test_note_of_any_text_is_refused_or_opens_to_it(text: str) -> None:
     try:
         raw = note.sign_note(text, KEY)
     except FormatError as error:
-        assert "NOTE-MALFORMED" == error.code
+        assert error.code == "NOTE-MALFORMED"
         assert not text.replace("\n", "").isprintable()
     else:
         opened = note.open_note(raw, [KEY.public])
@@ -59,4 +59,4 @@ def test_open_note_of_any_bytes_is_refused_or_vouched_by_nobody(raw: bytes) -> N
         opened = note.open_note(raw, [KEY.public])
     except FormatError:
         return
-    assert () == opened.verified
+    assert opened.verified == ()

@@ -26,6 +26,8 @@ runs/*/content/
 .lock
 *.lock
 *.new
+*.merged
+*.tmp
 """
 GITATTRIBUTES = """\
 # these bytes are hashed and signed: no line-end conversion, no merge

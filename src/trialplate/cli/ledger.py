@@ -96,10 +96,8 @@ def show_entry(seq: int, given: Path | None) -> int:
 
 
 def doctor(given: Path | None) -> int:
-    """Check a ledger and set aside what stands beyond its checkpoint."""
-    view, writer, _ = open_ledger(find_ledger(Path.cwd(), given))
-    aside = writer.settle()
-    print(f"holds: {view.signed}")
-    if aside is None:
-        print("nothing stands beyond the checkpoint")
+    """Check a ledger and set aside what stands beyond its checkpoint, which is told on stderr."""
+    _, writer, _ = open_ledger(find_ledger(Path.cwd(), given))
+    point = writer.settle()
+    print(f"holds: {point.origin} size {point.size} root {point.root.hex()}")
     return EXIT_DONE

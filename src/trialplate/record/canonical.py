@@ -3,7 +3,7 @@
 
 Writing goes through rfc8785. Reading is strict: UTF-8 without a byte order mark, at most 64 levels deep, no duplicate
 key, no NaN or Infinity, integers within +-(2^53-1), floats below 2^53 in magnitude, no lone surrogate. A record is
-read with `decode`, which also requires that re-encoding gives the same bytes; what an author wrote is read with `parse`.
+read with `decode`, which requires that re-encoding gives the same bytes; what an author wrote is read with `parse`.
 
 A log of 200,000 lines is read in seconds, so both directions have a fast path through the standard library's encoder.
 It is taken only where its output provably equals that of rfc8785, which sorts keys by UTF-16 code unit and writes

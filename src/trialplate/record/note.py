@@ -86,7 +86,7 @@ class Signer:
 
     def __init__(self, name: str, private: Ed25519PrivateKey) -> None:
         key = private.public_key().public_bytes_raw()
-        self.name = _checked_name(name, "a key's name")
+        self.name = _checked_name(name, "a key's name", "KEY-NAME")
         self.public = PublicKey(name, _key_id(name, key), key)
         self._private = private
 
@@ -154,7 +154,7 @@ def _parse_key_fields(line: str, what: str) -> tuple[str, bytes, bytes]:
     key_id, _, text = rest.partition("+")
     if not _KEY_ID.fullmatch(key_id):
         raise FormatError(f"not a {what}: it reads name+8 hex digits+base64", code="KEY-MALFORMED")
-    _checked_name(name, "a key's name")
+    _checked_name(name, "a key's name", "KEY-NAME")
     raw = _unbase64(text, f"the key in a {what}", "KEY-MALFORMED")
     if raw[:1] != _ED25519:
         raise FormatError(f"the {what} of {name} is of another algorithm than Ed25519", code="KEY-TYPE")
@@ -171,12 +171,11 @@ def _wrong_key_id(name: str) -> FormatError:
     return FormatError(f"the key id of {name} is not that of its name and key", code="KEY-ID")
 
 
-def _checked_name(name: str, what: str) -> str:
+def _checked_name(name: str, what: str, code: str) -> str:
     """Signed-note: not empty, no Unicode space, no plus; and no control character, no lone surrogate."""
     if not 0 < len(name) <= 255 or not name.isprintable() or " " in name or "+" in name:
-        raise FormatError(
-            f"{what} is empty, too long, or holds a space, a plus or a control character", code="KEY-NAME"
-        )
+        message = f"{what} is empty, too long, or holds a space, a plus or a control character"
+        raise FormatError(message, code=code)
     return name
 
 
@@ -271,7 +270,7 @@ def _parse_signature(line: str) -> tuple[str, bytes, bytes]:
     fields = line.removeprefix(_MARK).split(" ")
     if not line.startswith(_MARK) or len(fields) != 2:
         raise FormatError("a signature line reads: em dash, space, name, space, base64", code="NOTE-MALFORMED")
-    name = _checked_name(fields[0], "a signature's name")
+    name = _checked_name(fields[0], "a signature's name", "NOTE-MALFORMED")
     raw = _unbase64(fields[1], f"the signature of {name}", "NOTE-MALFORMED")
     if len(raw) < 5:
         raise FormatError(f"the signature of {name} is shorter than a key id", code="NOTE-MALFORMED")

@@ -106,7 +106,7 @@ def from_object(value: Json, automatic_id: str, where: str) -> Case:
 
 
 def _references(value: Mapping[str, Any], where: str) -> tuple[Json, ...]:
-    """Return the accepted answers of a JSON case: `references` is a list of them, `reference` and `expected` are one."""
+    """Return the accepted answers: `references` is a list of them, `reference` and `expected` are one."""
     given = [name for name in _REFERENCES if name in value]
     _check_one(given, where)
     if not given:

@@ -35,12 +35,12 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
     matrix = narrow(plan, None)
     _check_metrics(plan.scorers, project.cases, where)
     _check_scored(plan.scorers, project)
-    _check_answers(plan.scorers, project)
+    warnings = list(_check_answers(plan.scorers, project))
     _check_lines(plan, where)
     candidates = [item for item in plan.configurations if item.role == "candidate"]
     if not candidates:
         raise SpecError("every model has role: comparison", where=where(("models",)), hint="leave one to be accepted")
-    warnings = [*_unused(plan, matrix, project), *_shell_words(project)]
+    warnings += [*_unused(plan, matrix, project), *_shell_words(project)]
     warnings += _check_evidence(plan.pass_mark.evidence, matrix, candidates, where)
     seen: set[str] = set()
     for index, rule in enumerate(plan.pass_mark.rules):
@@ -86,8 +86,8 @@ def _check_scored(scorers: Sequence[Scorer], project: Project) -> None:
         _refuse(project.places[bare[0]], message, "widen cases: of a scorer, or add one")
 
 
-def _check_answers(scorers: Sequence[Scorer], project: Project) -> None:
-    """A scorer that compares with the references needs texts that say something."""
+def _check_answers(scorers: Sequence[Scorer], project: Project) -> Iterator[str]:
+    """A scorer that compares with the references needs some, and none that is in every answer."""
     for scorer in scorers:
         if not (scorer.type == "exact" or (scorer.type == "contains" and not scorer.texts)):
             continue
@@ -99,9 +99,8 @@ def _check_answers(scorers: Sequence[Scorer], project: Project) -> None:
                 _refuse(place, f'case "{case.id}" has no reference, and "{scorer.name}" compares with it', "add one")
             for item in case.references:
                 if not isinstance(item, str):
-                    message = f'a reference of case "{case.id}" is no text, and "{scorer.name}" compares texts'
-                    _refuse(place, message, 'put it in quotes, as the answer shall read: "125,50"')
-                if not item.strip():
+                    yield f'{place}: a reference of case "{case.id}" is no text; "{scorer.name}" compares its JSON'
+                elif not item.strip():
                     message = f'a reference of case "{case.id}" is blank: every answer would match'
                     _refuse(place, message, "write what is right, or leave the reference out")
 

@@ -199,7 +199,8 @@ class Normalize(Author):
     case: Literal["keep", "fold"] = "keep"
     trim: Literal["outer", "lines", "none"] = "outer"
     whitespace: Literal["keep", "collapse", "remove"] = "keep"
-    unicode: Literal["NFC", "keep"] = "NFC"
+    unicode: Literal["NFC", "NFKC", "keep"] = "NFC"
+    punctuation: Literal["keep", "plain"] = "keep"
 
 
 class ExactScorer(_Scorer):

@@ -101,7 +101,7 @@ def _one_or_many(value: Any) -> Any:
 def _path(value: str) -> str:
     """Refuse what could leave the project's folder, before any file is touched."""
     parts = value.split("/")
-    if value.startswith(("/", "~")) or "\\" in value or ":" in parts[0] or ".." in parts or "" in parts:
+    if value.startswith(("/", "~")) or "\\" in value or ":" in parts[0] or {"", ".", ".."} & set(parts):
         raise PydanticCustomError("path", "expected a path inside the project's folder, such as cases/contract.csv")
     return value
 

@@ -19,7 +19,7 @@ from trialplate.errors import SpecError
 from trialplate.record import canonical
 from trialplate.record.values import Case
 from trialplate.spec import later, problems, test_sets, yaml_strict
-from trialplate.spec.document import Document, decode_utf8
+from trialplate.spec.document import MAX_BYTES, Document, decode_utf8
 from trialplate.spec.entries import CommandModel, OpenAiCompatibleModel, Settings, StandInModel
 from trialplate.spec.models import AuthorPlan
 from trialplate.spec.nearest import suggestion
@@ -61,7 +61,7 @@ def load_project(path: str | os.PathLike[str]) -> Project:
     if file.is_dir():
         file = file / "trialplate.yaml"
     root = file.parent
-    document = yaml_strict.load(_read(root, file.name, file.name, test_sets.MAX_FILE_BYTES), file.name)
+    document = yaml_strict.load(_read(root, file.name, file.name, MAX_BYTES), file.name)
     found, remaining = later.refuse(document)
     author = problems.validated(AuthorPlan, document, remaining, found)
     problems.raise_problems(found)

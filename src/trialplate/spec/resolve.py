@@ -264,7 +264,7 @@ def _check_pattern(entry: RegexScorer, where: str) -> None:
     """Compile a pattern as the scorer will, so that a wrong one costs nothing."""
     import regex
 
-    flags = 0
+    flags = regex.V0
     for flag in entry.flags:
         flags |= getattr(regex, flag.upper())
     try:

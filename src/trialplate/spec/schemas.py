@@ -27,6 +27,8 @@ __all__ = ["core_schema", "documents", "main"]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _NULL = {"type": "null"}
+_ALWAYS = frozenset({"format", "v"})
+"""Fields that name a format: `record.codec` writes and wants them although they have a default."""
 
 
 def documents() -> dict[str, bytes]:
@@ -44,8 +46,11 @@ def documents() -> dict[str, bytes]:
 
 
 def core_schema(cls: type) -> Any:
-    """Return pydantic's core schema of a value, in which an absent field is never null."""
-    return _without_null(TypeAdapter(cls).core_schema)
+    """Return pydantic's core schema of a value as the codec reads it.
+
+    An absent field is never null, and what names a format is never absent.
+    """
+    return _as_codec(TypeAdapter(cls).core_schema)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -93,15 +98,17 @@ def _entries(types: Mapping[str, type]) -> dict[str, Any]:
     return {"$defs": definitions, "oneOf": forms}
 
 
-def _without_null(schema: Any) -> Any:
-    """Copy a core schema, taking away every "or null"."""
-    if isinstance(schema, dict):
-        if schema.get("type") == "nullable":
-            return _without_null(schema["schema"])
-        return {key: _without_null(item) for key, item in schema.items()}
+def _as_codec(schema: Any) -> Any:
+    """Copy a core schema, taking away every "or null", and the default of a field that is always written."""
     if isinstance(schema, list):
-        return [_without_null(item) for item in schema]
-    return schema
+        return [_as_codec(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("type") == "nullable":
+        return _as_codec(schema["schema"])
+    if schema.get("type") == "dataclass-field" and schema["name"] in _ALWAYS and schema["schema"]["type"] == "default":
+        schema = {**schema, "schema": schema["schema"]["schema"]}
+    return {key: _as_codec(item) for key, item in schema.items()}
 
 
 def _tidy(schema: Any) -> Any:

@@ -125,8 +125,9 @@ def _with_defaults(cases: Iterable[Case], source: Source) -> Iterator[Case]:
     for case in cases:
         if (source.suite and case.suite is None) or source.tags:
             tags = sorted({*case.tags, *source.tags}, key=lambda tag: tag.encode("utf-16-be"))
-            case = replace(case, suite=case.suite or source.suite, tags=tuple(tags))
-        yield case
+            yield replace(case, suite=case.suite or source.suite, tags=tuple(tags))
+        else:
+            yield case
 
 
 def _csv(source: Source) -> Iterator[tuple[str, Case, list[str]]]:

@@ -31,13 +31,16 @@ class Project:
 
     @property
     def entries(self) -> Path:
+        """The log's lines."""
         return self.folder / "entries.jsonl"
 
     @property
     def checkpoint(self) -> Path:
+        """The log's newest note."""
         return self.folder / "checkpoint"
 
     def writer(self) -> LedgerWriter:
+        """A writer that does not wait long for a lock."""
         return LedgerWriter(
             self.folder,
             self.key.signer,

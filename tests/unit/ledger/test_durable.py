@@ -21,8 +21,8 @@ def test_create_private_file_is_readable_by_its_owner_alone_whatever_the_umask(t
     finally:
         os.umask(before)
 
-    assert 0o600 == stat.S_IMODE((tmp_path / "key").stat().st_mode)
-    assert b"secret" == (tmp_path / "key").read_bytes()
+    assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o600
+    assert (tmp_path / "key").read_bytes() == b"secret"
 
 
 def test_create_file_where_one_stands_leaves_it_as_it_was(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_create_file_where_one_stands_leaves_it_as_it_was(tmp_path: Path) -> Non
         with pytest.raises(FileExistsError):
             create_file(tmp_path / name, b"new")
 
-    assert b"old" == (tmp_path / "there").read_bytes()
+    assert (tmp_path / "there").read_bytes() == b"old"
     assert not (tmp_path / "elsewhere").exists()
 
 
@@ -46,7 +46,7 @@ def test_atomic_replace_changes_the_whole_content_and_leaves_nothing_beside_it(t
 
     atomic_replace(path, b"new")
 
-    assert b"new" == path.read_bytes()
+    assert path.read_bytes() == b"new"
     assert [path] == list(tmp_path.iterdir())
 
 
@@ -58,7 +58,7 @@ def test_storage_error_says_what_failed_and_what_to_do(tmp_path: Path) -> None:
     assert "missing" in caught.value.message
     assert str(tmp_path / "missing" / "file") == caught.value.where
     assert caught.value.hint
-    assert 4 == caught.value.exit_code
+    assert caught.value.exit_code == 4
 
 
 def test_storage_error_for_a_code_without_a_sentence_still_names_it(tmp_path: Path) -> None:
@@ -73,13 +73,13 @@ def test_append_file_keeps_its_pieces_and_cuts_where_told(tmp_path: Path) -> Non
     file.write(b"one\n")
     file.write(b"two\n")
 
-    assert (8, b"two\n", b"ne") == (file.length, file.read(4, file.length), file.read(1, 3))
+    assert (file.length, file.read(4, file.length), file.read(1, 3)) == (8, b"two\n", b"ne")
     file.cut(4)
     file.write(b"3\n")
     file.sync()
     file.close()
 
-    assert b"one\n3\n" == (tmp_path / "log").read_bytes()
+    assert (tmp_path / "log").read_bytes() == b"one\n3\n"
 
 
 def test_append_file_that_is_there_or_not_there_is_not_mistaken(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_append_file_that_is_there_or_not_there_is_not_mistaken(tmp_path: Path) 
         AppendFile(tmp_path / "other", new=False)
 
     old = AppendFile(tmp_path / "log", new=False)
-    assert 4 == old.length
+    assert old.length == 4
     old.close()
 
 

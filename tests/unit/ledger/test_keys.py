@@ -21,12 +21,12 @@ def test_new_key_is_kept_for_the_owner_alone_and_loads_by_line_and_by_name(tmp_p
     line = new_key("operator", config)
 
     file = config / "keys" / "operator.key"
-    assert 0o600 == stat.S_IMODE(file.stat().st_mode)
-    assert [0o700, 0o700] == [stat.S_IMODE(folder.stat().st_mode) for folder in (config, config / "keys")]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in (config, config / "keys")] == [0o700, 0o700]
     environ = {"TRIALPLATE_HOME": str(config)}
     by_line, by_name = load_signer(line, environ), load_signer("operator", environ)
     assert parse_key(line) == by_line.signer.public == by_name.signer.public
-    assert 32 == len(by_line.secret)
+    assert len(by_line.secret) == 32
     assert by_line.secret == by_name.secret
     assert by_line.secret != load_signer(new_key("other", config), environ).secret
 
@@ -48,7 +48,7 @@ def test_new_key_of_a_name_that_no_file_or_note_can_bear_is_refused(tmp_path: Pa
         new_key(name, tmp_path)
 
     assert caught.value.hint
-    assert [] == list(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_load_signer_prefers_the_environment_and_takes_a_file_it_names(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_load_signer_of_another_key_than_the_wanted_is_refused(tmp_path: Path) -
 
     assert other in caught.value.message
     assert wanted in caught.value.message
-    assert 2 == caught.value.exit_code
+    assert caught.value.exit_code == 2
 
 
 def test_load_signer_that_is_missing_says_where_it_was_looked_for(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_remember_keeps_the_newest_checkpoint_for_the_owner_alone(tmp_path: Path
     known = read_known(folder)
     assert Known(SIGNER.public, GENESIS, note(5)) == known[ORIGIN]
     assert other == known["other-00000000"].checkpoint
-    assert 0o600 == stat.S_IMODE((folder / "known.json").stat().st_mode)
+    assert stat.S_IMODE((folder / "known.json").stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_remember_of_what_contradicts_the_known_is_refused(
 
 def test_read_known_without_a_file_knows_nothing(tmp_path: Path) -> None:
     """A first use is no error."""
-    assert {} == read_known(tmp_path)
-    assert {} == read_known(tmp_path / "missing")
+    assert read_known(tmp_path) == {}
+    assert read_known(tmp_path / "missing") == {}
 
 
 GOOD = {"checkpoint": note(1).decode(), "genesis": GENESIS, "key": SIGNER.public.line}
@@ -96,7 +96,7 @@ def test_read_known_of_a_damaged_file_is_an_error_with_a_way_out(tmp_path: Path,
     with pytest.raises(FormatError) as caught:
         read_known(tmp_path)
 
-    assert "KNOWN" == caught.value.code
+    assert caught.value.code == "KNOWN"
     assert str(tmp_path / "known.json") == caught.value.where
     assert caught.value.hint
 

@@ -33,7 +33,7 @@ def test_init_ledger_makes_origin_genesis_and_checkpoint_and_is_known_here(proje
     int(project.origin.removeprefix("example.org/demo-"), 16)
     known = read_known(project.config)[project.origin]
     assert (project.key.signer.public, project.checkpoint.read_bytes()) == (known.key, known.checkpoint)
-    assert ["checkpoint", "entries.jsonl", "origin"] == sorted(item.name for item in project.folder.iterdir())
+    assert sorted(item.name for item in project.folder.iterdir()) == ["checkpoint", "entries.jsonl", "origin"]
     assert [project.folder] == list(project.folder.parent.iterdir())
 
 
@@ -50,7 +50,7 @@ def test_init_ledger_where_something_is_leaves_it_and_takes_an_empty_folder(proj
 
     (tmp_path / "empty").mkdir()
     init_ledger(tmp_path / "empty", "again", project.key, project.config)
-    assert 2 == len(read_known(project.config))
+    assert len(read_known(project.config)) == 2
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a+b", "é", "x" * 101, "/a"])
@@ -78,7 +78,7 @@ def test_append_returns_the_line_with_its_checkpoint_and_proof(project: Project)
         entry = canonical.decode(done.line)
         assert {"v": 1, "seq": done.seq, "time": TIME, "type": "waiver", "body": waiver(number)} == entry
 
-    assert 6 == len(project.read().entries)
+    assert len(project.read().entries) == 6
 
 
 def test_append_many_is_one_checkpoint_over_all_with_a_proof_for_each(project: Project) -> None:
@@ -87,12 +87,12 @@ def test_append_many_is_one_checkpoint_over_all_with_a_proof_for_each(project: P
 
     [note] = {item.checkpoint for item in done}
     point = parse_checkpoint(open_note(note, [project.key.signer.public]).text)
-    assert 4 == point.size
+    assert point.size == 4
     for item in done:
         proof = [bytes.fromhex(step.removeprefix("sha256:")) for step in item.proof]
         assert check_inclusion(leaf_hash(item.line), item.seq, 4, proof, point.root)
-    assert [] == project.writer().append_many([])
-    assert 4 == len(project.read().entries)
+    assert project.writer().append_many([]) == []
+    assert len(project.read().entries) == 4
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_append_of_more_than_a_line_may_hold_is_refused_with_all_that_came_with_
     with pytest.raises(FormatError) as caught:
         project.writer().append_many([("waiver", waiver()), ("decision", decision)])
 
-    assert "ENTRY-LIMIT" == caught.value.code
+    assert caught.value.code == "ENTRY-LIMIT"
     assert before == (project.entries.read_bytes(), project.checkpoint.read_bytes())
 
 
@@ -142,7 +142,7 @@ def test_append_while_the_clock_goes_back_never_writes_an_earlier_time(project: 
     project.writer().append("waiver", waiver())
 
     times = [entry.time for entry in project.read().entries[1:]]
-    assert ["2026-12-01T00:00:00.000Z", "2026-12-01T00:00:00.000Z", "2026-12-01T00:00:00.001Z"] == times
+    assert times == ["2026-12-01T00:00:00.000Z", "2026-12-01T00:00:00.000Z", "2026-12-01T00:00:00.001Z"]
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_append_sets_unsigned_lines_aside_and_never_signs_them(
     assert (lines, torn, tail) == (moved.lines, moved.torn, moved.path.read_bytes())
     assert project.folder == moved.path.parent
     assert moved.path.name.startswith("set-aside-20261130T090000000Z-")
-    assert ["mine", "next"] == [entry.body.reason for entry in project.read().entries[1:]]
+    assert [entry.body.reason for entry in project.read().entries[1:]] == ["mine", "next"]
 
 
 def test_append_sets_aside_a_valid_line_of_its_own_that_has_no_checkpoint(project: Project) -> None:
@@ -184,7 +184,7 @@ def test_append_sets_aside_a_valid_line_of_its_own_that_has_no_checkpoint(projec
 
     [moved] = project.moved
     assert line + b"\n" == moved.path.read_bytes()
-    assert ["after"] == [entry.body.reason for entry in project.read().entries[1:]]
+    assert [entry.body.reason for entry in project.read().entries[1:]] == ["after"]
     assert b"lost" not in project.entries.read_bytes()[before:]
 
 
@@ -193,11 +193,11 @@ def test_settle_sets_aside_without_appending_and_twice_with_two_names(project: P
     for text in (b"one", b"two"):
         with project.entries.open("ab") as file:
             file.write(text)
-        assert 1 == project.writer().settle().size
+        assert project.writer().settle().size == 1
 
-    assert [b"one", b"two"] == [moved.path.read_bytes() for moved in project.moved]
-    assert 1 == project.writer().settle().size
-    assert 2 == len(project.moved)
+    assert [moved.path.read_bytes() for moved in project.moved] == [b"one", b"two"]
+    assert project.writer().settle().size == 1
+    assert len(project.moved) == 2
     assert "0 unsigned lines and a torn one set aside in" in str(project.moved[0])
 
 
@@ -276,7 +276,7 @@ def test_append_to_a_ledger_that_was_rolled_back_is_refused(project: Project, tm
     with pytest.raises(VerificationError) as caught:
         project.writer().append("waiver", waiver("three"))
 
-    assert "LEDGER-ROLLED-BACK" == caught.value.code
+    assert caught.value.code == "LEDGER-ROLLED-BACK"
     assert "size 3" in caught.value.message
     assert caught.value.hint
     assert before == project.entries.read_bytes()
@@ -295,7 +295,7 @@ def test_append_to_a_ledger_that_forked_from_the_known_one_is_refused(project: P
     with pytest.raises(VerificationError) as caught:
         project.writer().append("waiver", waiver("next"))
 
-    assert "LEDGER-FORK" == caught.value.code
+    assert caught.value.code == "LEDGER-FORK"
 
 
 @pytest.mark.parametrize(("same_key", "code"), [(False, "KEY-CHANGED"), (True, "GENESIS-CHANGED")])
@@ -325,7 +325,7 @@ def test_append_with_what_is_known_damaged_is_refused_and_writes_nothing(project
     with pytest.raises(FormatError) as caught:
         project.writer().append("waiver", waiver())
 
-    assert "KNOWN" == caught.value.code
+    assert caught.value.code == "KNOWN"
     assert before == project.entries.read_bytes()
 
 
@@ -348,7 +348,7 @@ def test_append_while_another_holds_the_lock_waits_and_then_says_who_may(project
     with hold(path, "a test"), pytest.raises(StorageError) as caught:
         project.writer().append("waiver", waiver())
 
-    assert "LOCKED" == caught.value.code
+    assert caught.value.code == "LOCKED"
     assert "run, gate, commit or waive" in caught.value.message
     assert caught.value.hint
     project.writer().append("waiver", waiver())
@@ -365,8 +365,8 @@ def test_append_whose_checkpoint_cannot_be_written_leaves_the_ledger_as_it_was(p
     assert before == (project.entries.read_bytes(), project.checkpoint.read_bytes())
     (project.folder / "checkpoint.tmp").rmdir()
     project.writer().append("waiver", waiver("next"))
-    assert [] == project.moved
-    assert ["next"] == [entry.body.reason for entry in project.read().entries[1:]]
+    assert project.moved == []
+    assert [entry.body.reason for entry in project.read().entries[1:]] == ["next"]
 
 
 def test_append_whose_last_step_failed_keeps_the_lines_that_the_new_checkpoint_covers(
@@ -384,9 +384,9 @@ def test_append_whose_last_step_failed_keeps_the_lines_that_the_new_checkpoint_c
         with pytest.raises(StorageError, match="went away"):
             project.writer().append("waiver", waiver("signed"))
 
-    assert ["signed"] == [entry.body.reason for entry in project.read().entries[1:]]
+    assert [entry.body.reason for entry in project.read().entries[1:]] == ["signed"]
     project.writer().append("waiver", waiver("next"))
-    assert 3 == len(project.read().entries)
+    assert len(project.read().entries) == 3
 
 
 def test_append_that_cannot_be_remembered_says_that_it_stands_all_the_same(project: Project) -> None:
@@ -396,7 +396,7 @@ def test_append_that_cannot_be_remembered_says_that_it_stands_all_the_same(proje
     with pytest.raises(StorageError) as caught:
         project.writer().append("waiver", waiver("stands"))
 
-    assert "KNOWN-NOT-KEPT" == caught.value.code
+    assert caught.value.code == "KNOWN-NOT-KEPT"
     assert "size 2" in caught.value.message
     (project.config / "known.json.tmp").rmdir()
-    assert ["stands"] == [entry.body.reason for entry in project.read().entries[1:]]
+    assert [entry.body.reason for entry in project.read().entries[1:]] == ["stands"]

@@ -79,7 +79,7 @@ def test_write_puts_each_line_into_the_file_before_it_returns(tmp_path: Path, cl
 def test_sync_signs_what_was_written_and_does_nothing_twice(tmp_path: Path, clocks: Clocks) -> None:
     """The checkpoint has the record's origin, size and root."""
     with begin(tmp_path, clocks) as record:
-        assert 0 == record.sync().size
+        assert record.sync().size == 0
         assert not (tmp_path / "checkpoint").exists()
         record.write("trial.start", BODY)
         point = record.sync()
@@ -109,7 +109,7 @@ def test_maybe_sync_waits_for_a_quarter_second_or_500_lines(tmp_path: Path, cloc
         record.write("trial.start", BODY)
         assert record.maybe_sync()
 
-        assert 501 == parse_checkpoint(open_note(record.note, [SIGNER.public]).text).size
+        assert parse_checkpoint(open_note(record.note, [SIGNER.public]).text).size == 501
 
 
 def test_write_while_the_clock_goes_back_never_writes_an_earlier_time(tmp_path: Path, clocks: Clocks) -> None:
@@ -119,7 +119,7 @@ def test_write_while_the_clock_goes_back_never_writes_an_earlier_time(tmp_path: 
         clocks.time = "2026-11-30T08:00:00.000Z"
         record.write("trial.start", BODY)
 
-    assert [TIME, TIME] == [canonical.decode(line)["time"] for line in lines_of(tmp_path)]
+    assert [canonical.decode(line)["time"] for line in lines_of(tmp_path)] == [TIME, TIME]
 
 
 @pytest.mark.parametrize(
@@ -138,9 +138,9 @@ def test_write_of_what_no_reader_would_take_is_refused(
         with pytest.raises(FormatError) as caught:
             record.write(kind, body)
         assert code == caught.value.code
-        assert 0 == record.write("trial.start", BODY)
+        assert record.write("trial.start", BODY) == 0
 
-    assert 1 == len(lines_of(tmp_path))
+    assert len(lines_of(tmp_path)) == 1
 
 
 def test_create_where_a_record_is_leaves_it(tmp_path: Path, clocks: Clocks) -> None:
@@ -165,7 +165,7 @@ def test_create_of_a_record_that_is_being_written_is_refused_as_locked(
         record.sync()
         with pytest.raises(StorageError) as caught:
             reopen(tmp_path)
-        assert "LOCKED" == caught.value.code
+        assert caught.value.code == "LOCKED"
         assert "another run or resume" in caught.value.message
     reopen(tmp_path).close()
 
@@ -175,11 +175,11 @@ def test_open_existing_goes_on_where_the_record_ended(tmp_path: Path, clocks: Cl
     written(tmp_path, 3)
 
     with reopen(tmp_path) as record:
-        assert (3, 0, None) == (record.size, record.adopted, record.set_aside)
+        assert (record.size, record.adopted, record.set_aside) == (3, 0, None)
         assert root_of(lines_of(tmp_path)) == record.root
         assert (tmp_path / "checkpoint").read_bytes() == record.note
-        assert 3 == record.write("run.reopen", {"adopted": 0, "reason": "resume"})
-        assert 4 == record.sync().size
+        assert record.write("run.reopen", {"adopted": 0, "reason": "resume"}) == 3
+        assert record.sync().size == 4
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"body":{"tr', b"\x00\x00"])
@@ -192,7 +192,7 @@ def test_open_existing_after_a_crash_adopts_complete_lines_and_sets_a_torn_one_a
     (tmp_path / "record.jsonl").write_bytes(whole + torn)
 
     with reopen(tmp_path) as record:
-        assert (5, 3) == (record.size, record.adopted)
+        assert (record.size, record.adopted) == (5, 3)
         assert whole == (tmp_path / "record.jsonl").read_bytes()
         if torn:
             assert record.set_aside is not None
@@ -200,10 +200,10 @@ def test_open_existing_after_a_crash_adopts_complete_lines_and_sets_a_torn_one_a
         else:
             assert record.set_aside is None
         record.write("run.reopen", {"adopted": 3, "reason": "resume"})
-        assert 6 == record.sync().size
+        assert record.sync().size == 6
 
     with reopen(tmp_path) as record:
-        assert (6, 0) == (record.size, record.adopted)
+        assert (record.size, record.adopted) == (6, 0)
 
 
 def edit(name: str, old: bytes, new: bytes) -> Callable[[Path], object]:
@@ -274,7 +274,7 @@ def test_open_existing_of_a_closed_record_with_anything_beyond_is_refused(tmp_pa
     with pytest.raises(VerificationError) as caught:
         reopen(tmp_path, closed=True)
 
-    assert "RECORD-TAIL-AFTER-END" == caught.value.code
+    assert caught.value.code == "RECORD-TAIL-AFTER-END"
 
 
 def test_open_existing_under_another_origin_or_key_is_refused(tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ def test_open_existing_under_another_origin_or_key_is_refused(tmp_path: Path) ->
     with pytest.raises(VerificationError) as key:
         RecordWriter.open_existing(tmp_path, ORIGIN, signer_from_seed("operator", bytes(range(32))), closed=False)
 
-    assert ["ORIGIN-MISMATCH", "SIG-MISSING"] == [origin.value.code, key.value.code]
+    assert [origin.value.code, key.value.code] == ["ORIGIN-MISMATCH", "SIG-MISSING"]
 
 
 def test_content_is_private_and_opens_its_commitments(tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ def test_content_is_private_and_opens_its_commitments(tmp_path: Path) -> None:
         content.sync()
 
     path = tmp_path / "content.jsonl"
-    assert 0o600 == stat.S_IMODE(path.stat().st_mode)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
     read = [canonical.decode(line) for line in path.read_bytes().split(b"\n")[:-1]]
     assert [{"salt": item.salt, "value": item.value} for item in openings] == read
     assert [commit(item.salt, item.value) for item in openings] == [commit(i["salt"], i["value"]) for i in read]
@@ -318,10 +318,10 @@ def test_content_with_a_torn_line_is_continued_after_the_last_whole_one(tmp_path
 
     assert aside is not None
     assert b"x" * length == aside.path.read_bytes()
-    assert 0o600 == stat.S_IMODE(aside.path.stat().st_mode)
+    assert stat.S_IMODE(aside.path.stat().st_mode) == 0o600
     assert tmp_path / "content" == aside.path.parent
     values = [canonical.decode(line)["value"] for line in (tmp_path / "content.jsonl").read_bytes().split(b"\n")[:-1]]
-    assert ["first", "second"] == values
+    assert values == ["first", "second"]
 
 
 def test_content_of_nothing_but_a_torn_line_begins_anew(tmp_path: Path) -> None:
@@ -330,7 +330,7 @@ def test_content_of_nothing_but_a_torn_line_begins_anew(tmp_path: Path) -> None:
 
     with ContentWriter(tmp_path) as content:
         assert content.set_aside is not None
-    assert b"" == (tmp_path / "content.jsonl").read_bytes()
+    assert (tmp_path / "content.jsonl").read_bytes() == b""
 
 
 def test_sync_makes_content_durable_before_the_checkpoint_that_covers_it(
@@ -350,4 +350,4 @@ def test_sync_makes_content_durable_before_the_checkpoint_that_covers_it(
         record.sync()
         record.sync()
 
-    assert ["content.jsonl", "record.jsonl", "checkpoint.tmp"] == order
+    assert order == ["content.jsonl", "record.jsonl", "checkpoint.tmp"]

@@ -16,6 +16,8 @@ DEEP = 64
 
 
 class Colour(StrEnum):
+    """A text that is also a member of an enumeration."""
+
     RED = "red"
 
 
@@ -62,7 +64,7 @@ def test_parse_of_what_is_no_strict_json_is_refused_with_code_place_and_reason(
 
     assert code == caught.value.code
     assert text in caught.value.message
-    assert "cases.json" == caught.value.where
+    assert caught.value.where == "cases.json"
 
 
 @pytest.mark.parametrize(
@@ -105,8 +107,8 @@ def test_decode_of_another_form_of_the_same_value_is_refused(raw: bytes) -> None
     with pytest.raises(FormatError) as caught:
         canonical.decode(raw, "record.jsonl:7")
 
-    assert "STRICT-NONCANONICAL" == caught.value.code
-    assert "record.jsonl:7" == caught.value.where
+    assert caught.value.code == "STRICT-NONCANONICAL"
+    assert caught.value.where == "record.jsonl:7"
     assert caught.value.hint
 
 
@@ -131,12 +133,12 @@ def test_decode_of_canonical_bytes_that_only_the_strict_path_takes_gives_the_val
 @pytest.mark.parametrize("read", [canonical.parse, canonical.decode])
 def test_parse_of_more_bytes_than_allowed_is_refused_before_reading(read: Any) -> None:
     """The limit is on bytes and holds for anything, even for what is no JSON."""
-    assert {} == read(b"{}", limit=2)
+    assert read(b"{}", limit=2) == {}
 
     with pytest.raises(FormatError) as caught:
         read(b"{}}", limit=2)
 
-    assert "STRICT-LIMIT" == caught.value.code
+    assert caught.value.code == "STRICT-LIMIT"
 
 
 @pytest.mark.parametrize(
@@ -161,7 +163,7 @@ def test_encode_of_what_has_no_canonical_json_is_refused_with_its_place(value: o
     with pytest.raises(FormatError) as caught:
         canonical.encode(value)
 
-    assert "CANON" == caught.value.code
+    assert caught.value.code == "CANON"
     assert caught.value.message.endswith(f"at {place}")
 
 
@@ -173,11 +175,11 @@ def test_encode_of_deep_and_of_circular_values_is_refused_and_64_levels_are_not(
     for _ in range(DEEP):
         deep = {"a": deep}
 
-    assert b'{"a":' * DEEP + b"1" + b"}" * DEEP == canonical.encode(deep)
+    assert canonical.encode(deep) == b'{"a":' * DEEP + b"1" + b"}" * DEEP
     for value in (ring, [deep], json.loads("[" * 900 + "]" * 900)):
         with pytest.raises(FormatError) as caught:
             canonical.encode(value)
-        assert "CANON" == caught.value.code
+        assert caught.value.code == "CANON"
         assert "64 levels" in caught.value.message
 
 
@@ -205,8 +207,8 @@ def test_encode_leaves_the_value_as_it_was() -> None:
     """Writing an integral float as an integer happens in a copy."""
     value = {"metrics": {"exact": 1.0}}
 
-    assert b'{"metrics":{"exact":1}}' == canonical.encode(value)
-    assert "1.0" == repr(value["metrics"]["exact"])
+    assert canonical.encode(value) == b'{"metrics":{"exact":1}}'
+    assert repr(value["metrics"]["exact"]) == "1.0"
 
 
 def test_digest_of_a_value_is_that_of_its_canonical_bytes() -> None:
@@ -234,17 +236,27 @@ def test_text_out_of_a_lone_surrogate_is_an_escape_that_comes_back(text: str) ->
 
 def test_text_out_of_a_pair_of_surrogates_is_the_character_they_mean() -> None:
     """Two halves that a stream delivered apart are one character again."""
-    assert "\U0001f600" == canonical.text_out("\ud83d" + "\ude00")
+    assert canonical.text_out("\ud83d" + "\ude00") == "\U0001f600"
 
 
 @pytest.mark.parametrize(
     "value",
-    [None, 1, {}, {"ascii_json": 1}, {"ascii_json": "x"}, {"ascii_json": '"plain"'}, {"ascii_json": '"\\uD835"'}]
-    + [{"ascii_json": '"\\ud835"', "more": 1}, {"ascii_json": "[" * 100_000}, {"ascii_json": ' "\\ud835"'}],
+    [
+        None,
+        1,
+        {},
+        {"ascii_json": 1},
+        {"ascii_json": "x"},
+        {"ascii_json": '"plain"'},
+        {"ascii_json": '"\\uD835"'},
+        {"ascii_json": ' "\\ud835"'},
+        {"ascii_json": '"\\ud835"', "more": 1},
+        {"ascii_json": "[" * 100_000},
+    ],
 )
 def test_text_in_of_what_text_out_never_returns_is_refused(value: object) -> None:
     """One text has one stored form."""
     with pytest.raises(FormatError) as caught:
         canonical.text_in(value)
 
-    assert "TEXT" == caught.value.code
+    assert caught.value.code == "TEXT"

@@ -20,9 +20,9 @@ def test_commit_is_the_same_for_one_value_and_another_for_any_change() -> None:
     wanted = commit("salt", {"a": 1, "b": "x"})
 
     assert wanted == commit("salt", {"b": "x", "a": 1.0})
-    assert 43 == len(wanted)
+    assert len(wanted) == 43
     others = [commit("tlas", {"a": 1, "b": "x"}), commit("salt", {"a": "1", "b": "x"}), commit("salt", {"a": 1})]
-    assert 4 == len({wanted, *others})
+    assert len({wanted, *others}) == 4
 
 
 def test_commit_of_what_is_no_json_is_refused() -> None:
@@ -38,9 +38,9 @@ def test_derive_salt_is_hmac_of_label_and_value_and_differs_by_each() -> None:
     found = derive_salt(SECRET, "case", {"id": "a"})
 
     assert base64.urlsafe_b64encode(wanted).decode().rstrip("=") == found
-    assert 22 == len(found)
+    assert len(found) == 22
     others = [derive_salt(SECRET, "text", {"id": "a"}), derive_salt(SECRET, "case", {"id": "b"})]
-    assert 4 == len({found, *others, derive_salt(bytes(32), "case", {"id": "a"})})
+    assert len({found, *others, derive_salt(bytes(32), "case", {"id": "a"})}) == 4
 
 
 def test_secret_commitment_is_a_digest_that_is_not_the_plain_one() -> None:

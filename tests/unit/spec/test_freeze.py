@@ -92,8 +92,8 @@ def test_private_plan_holds_no_text_and_its_openings_open_every_commitment(proje
         assert text.encode() not in made.raw.replace(b"trialplate", b"")
     commitments = {disclosure.commit(opening.salt, opening.value) for opening in made.openings}
     named = {case.commitment for case in made.plan.test_set.cases}
-    for holder in (*made.plan.configurations, *made.plan.scorers):
-        named |= {text.commitment for text in holder.texts}
+    for texts in [item.texts for item in made.plan.configurations] + [item.texts for item in made.plan.scorers]:
+        named |= {text.commitment for text in texts}
     assert named == commitments
     values = [opening.value for opening in made.openings]
     assert "Sixty days.\n" in values
@@ -227,7 +227,13 @@ def test_every_default_of_a_scorer_is_written_out(project_at: Write) -> None:
     assert settings["right"] == {"case_sensitive": True}
     assert settings["shape"] == {"flags": ["ignorecase", "multiline"]}
     exact = frozen(project_at()).plan.scorers[0]
-    assert dict(exact.settings) == {"case": "keep", "trim": "outer", "whitespace": "keep", "unicode": "NFC"}
+    assert dict(exact.settings) == {
+        "case": "keep",
+        "trim": "outer",
+        "whitespace": "keep",
+        "unicode": "NFC",
+        "punctuation": "keep",
+    }
 
 
 def test_command_is_pinned_and_what_cannot_be_is_told(project_at: Write) -> None:
@@ -316,7 +322,6 @@ def test_parts_that_do_not_fit_are_refused(project_at: Write, old: str, new: str
         ("{type: exact}", '{"input": "q"}', "has no reference"),
         ("{type: contains}", '{"input": "q"}', "has no reference"),
         ("{type: contains}", '{"input": "q", "references": ["a", " "]}', "is blank"),
-        ("{type: exact}", '{"input": "q", "expected": 125.5}', "is no text"),
         ("{type: exact}", '{"input": "q", "expected": ""}', "is blank"),
     ],
 )
@@ -327,6 +332,13 @@ def test_reference_that_decides_nothing_is_refused_at_its_case(
     plan = PLAN.replace("{type: exact}", scorer).replace("a.csv", "a.jsonl")
     error = refusal(project_at(plan, {"cases/a.jsonl": line}))
     assert (error.where, words in error.message) == ("cases/a.jsonl:1", True), error
+
+
+def test_reference_that_is_no_text_is_a_warning(project_at: Write) -> None:
+    """It is compared as its JSON, which an author may not expect."""
+    plan = PLAN.replace("a.csv", "a.jsonl")
+    (warning,) = frozen(project_at(plan, {"cases/a.jsonl": '{"input": "q", "expected": 125.5}'})).warnings
+    assert warning.startswith("cases/a.jsonl:1: a reference of case")
 
 
 def test_scorer_with_a_value_of_its_own_needs_no_reference(project_at: Write) -> None:

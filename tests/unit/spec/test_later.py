@@ -30,20 +30,20 @@ def told(value: Any) -> list[Problem]:
 
 def parts() -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the small plan with one part of the whole language in it."""
-    for key in WHOLE:
+    for key, whole in WHOLE.items():
         if key in ("models", "scorers", "profiles"):
-            for name, entry in WHOLE[key].items():
+            for name, entry in whole.items():
                 yield f"{key}.{name}", {**SMALL, key: {**SMALL.get(key, {}), name: entry}}
         elif key in ("test_sets", "matrix"):
-            for index, entry in enumerate(WHOLE[key]):
+            for index, entry in enumerate(whole):
                 yield f"{key}.{index}", {**SMALL, key: [entry]}
         elif key in ("pass_mark", "run"):
-            for inner, entry in WHOLE[key].items():
+            for inner, entry in whole.items():
                 entries = [[rule] for rule in entry] if inner == "rules" else [entry]
                 for index, item in enumerate(entries):
                     yield f"{key}.{inner}.{index}", {**SMALL, key: {**SMALL.get(key, {}), inner: item}}
         else:
-            yield key, {**SMALL, key: WHOLE[key]}
+            yield key, {**SMALL, key: whole}
 
 
 @pytest.mark.parametrize(("name", "plan"), [pytest.param(*item, id=item[0]) for item in parts()])
