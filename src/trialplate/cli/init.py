@@ -10,8 +10,8 @@ import shutil
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from trialplate.cli.project import begin_ledger
 from trialplate.errors import EXIT_DONE, UsageError
-from trialplate.ledger.create import init_ledger
 from trialplate.ledger.durable import storage
 from trialplate.ledger.keys import load_signer, new_key
 from trialplate.verify.known import config_folder
@@ -61,10 +61,7 @@ def init_project(starter: str, folder: Path) -> int:
     if not given and not (home / "keys" / f"{name}.key").exists():
         new_key(name, home)
     key = load_signer(name, os.environ)
-    origin = init_ledger(folder / "ledger", name, key, home)
-    with storage(folder / "keys", "made"):
-        (folder / "keys").mkdir(exist_ok=True)
-        (folder / "keys" / f"{key.signer.name}.pub").write_text(key.line + "\n", encoding="utf-8")
+    origin = begin_ledger(folder, name, key)
     print(f"made {folder} with the ledger {origin}, signed by {key.line}")
     print(f"next:\n  cd {folder}\n  trialplate run            # the estimate; nothing is spent\n  trialplate run --yes\n  trialplate report --by-tag")
     return EXIT_DONE

@@ -8,9 +8,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from trialplate.cli.project import find_ledger, open_ledger, verified_ledger
+from trialplate.cli.project import begin_ledger, find_ledger, open_ledger, verified_ledger
 from trialplate.errors import EXIT_DONE, UsageError
-from trialplate.ledger.create import init_ledger
 from trialplate.ledger.keys import LedgerKey, load_signer
 from trialplate.record import canonical
 from trialplate.record.values import (
@@ -34,10 +33,7 @@ def begin(name: str | None, key_name: str | None) -> int:
     """Make a ledger in this folder."""
     here = Path.cwd()
     key = _key(key_name)
-    origin = init_ledger(here / "ledger", name or here.name, key, config_folder(os.environ))
-    keys = here / "keys"
-    keys.mkdir(exist_ok=True)
-    (keys / f"{key.signer.name}.pub").write_text(key.line + "\n", encoding="utf-8")
+    origin = begin_ledger(here, name or here.name, key)
     print(f"began the ledger {origin}, signed by {key.line}")
     return EXIT_DONE
 

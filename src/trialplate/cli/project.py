@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from trialplate.errors import UsageError, VerificationError
+from trialplate.ledger.durable import storage
 from trialplate.ledger.keys import LedgerKey, load_signer
 from trialplate.ledger.ledger_writer import LedgerWriter
 from trialplate.ledger.log_writer import SetAside
@@ -16,7 +17,18 @@ from trialplate.verify.known import config_folder, read_known
 from trialplate.verify.ledger_view import LedgerView, Reader, read_ledger
 from trialplate.verify.locate import ledger_above
 
-__all__ = ["find_ledger", "open_ledger", "open_writer", "verified_ledger"]
+__all__ = ["begin_ledger", "find_ledger", "open_ledger", "open_writer", "verified_ledger"]
+
+
+def begin_ledger(project: Path, name: str, key: LedgerKey) -> str:
+    """Make a project's ledger, and put the public line of its key where readers look for it; returns the origin."""
+    from trialplate.ledger.create import init_ledger
+
+    origin = init_ledger(project / "ledger", name, key, config_folder(os.environ))
+    with storage(project / "keys", "made"):
+        (project / "keys").mkdir(exist_ok=True)
+        (project / "keys" / f"{key.signer.name}.pub").write_text(key.line + "\n", encoding="utf-8")
+    return origin
 
 
 def find_ledger(here: Path, given: Path | None = None) -> Path:

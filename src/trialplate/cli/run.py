@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from trialplate.cli.progress import Progress
-from trialplate.cli.project import open_ledger
+from trialplate.cli.project import begin_ledger, open_ledger
 from trialplate.engine.estimate import estimate
 from trialplate.engine.prepare import Prepared, prepare
 from trialplate.errors import EXIT_DONE, UsageError
@@ -99,7 +99,6 @@ def _begin(project: Path, name: str) -> Path:
     Only where no ledger, no run and no known checkpoint exists: else the history of a project could be shed by
     deleting its ledger.
     """
-    from trialplate.ledger.create import init_ledger
     from trialplate.ledger.keys import load_signer, new_key
 
     folder = config_folder(os.environ)
@@ -113,7 +112,7 @@ def _begin(project: Path, name: str) -> Path:
     if not given and not path.exists():
         new_key(name, folder)
     key = load_signer(name, os.environ)
-    origin = init_ledger(project / "ledger", name, key, folder)
+    origin = begin_ledger(project, name, key)
     print(f"began the ledger {origin}, signed by {key.line}", file=sys.stderr)
     return project / "ledger"
 

@@ -149,5 +149,5 @@ def retry_delay_s(failure: Failure, configuration: Configuration, attempt: int, 
     """
     retry = configuration.retry
     longest = retry.max_delay_ms / 1000
-    backoff = min(longest, retry.initial_delay_ms / 1000 * 2 ** min(attempt - 1, 16)) * (0.5 + spread / 2)
+    backoff = min(longest, retry.initial_delay_ms / 1000 * 2.0 ** min(attempt - 1, 16)) * (0.5 + spread / 2)
     return min(longest, max(backoff, failure.retry_after_s or 0.0))

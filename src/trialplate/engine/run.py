@@ -257,7 +257,8 @@ def _close(
     if reason == "interrupted":
         writer.append("run.progress", codec.to_json(Pin(run_id=run_id, size=size, root=root)))
     else:
-        status = "complete" if complete else "incomplete"
-        end = RunEnd(run_id=run_id, size=size, root=root, status=status, counts=counts)
+        end = RunEnd(
+            run_id=run_id, size=size, root=root, status="complete" if complete else "incomplete", counts=counts
+        )
         writer.append("run.end", codec.to_json(end))
     return Finished(run_id, folder, reason, counts)

@@ -74,7 +74,7 @@ class LedgerView:
     def bodies(self, kind: type, run_id: str | None = None, before: int | None = None) -> Iterator[LedgerEntry]:
         """Yield the entries of a type, of one run, before an entry number."""
         for entry in self.entries[:before]:
-            if isinstance(entry.body, kind) and (run_id is None or entry.body.run_id == run_id):
+            if isinstance(entry.body, kind) and (run_id is None or getattr(entry.body, "run_id", None) == run_id):
                 yield entry
 
     def starts(self) -> list[LedgerEntry]:
@@ -93,7 +93,7 @@ class LedgerView:
 
     def end_of(self, run_id: str, before: int | None = None) -> LedgerEntry | None:
         """Return the run.end that no later run.resume undid."""
-        last = None
+        last: LedgerEntry | None = None
         for entry in self.entries[:before]:
             if isinstance(entry.body, RunEnd) and entry.body.run_id == run_id:
                 last = entry

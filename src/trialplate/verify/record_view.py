@@ -19,11 +19,13 @@ from trialplate.record.values import (
     RECORD_TYPES,
     CommitPassMark,
     CommitTestSet,
+    Configuration,
     Plan,
     RunClose,
     RunOpen,
     RunReopen,
     RunStart,
+    Scorer,
     TrialEnd,
     TrialStart,
 )
@@ -110,7 +112,8 @@ def read_record(folder: Path, ledger: LedgerView, report: Report) -> RecordView 
 def plan_commitments(plan: Plan) -> list[str]:
     """Return every commitment a plan holds: its cases, then its texts."""
     found = [case.commitment for case in plan.test_set.cases]
-    for holder in (*plan.configurations, *plan.scorers):
+    holders: list[Configuration | Scorer] = [*plan.configurations, *plan.scorers]
+    for holder in holders:
         found += [text.commitment for text in holder.texts]
     return found
 
