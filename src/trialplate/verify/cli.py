@@ -17,7 +17,7 @@ from trialplate.errors import EXIT_DONE, EXIT_NEGATIVE, EXIT_UNTRUSTED, Trialpla
 from trialplate.record.note import PublicKey, parse_key
 from trialplate.record.values import Decision
 from trialplate.verify import text
-from trialplate.verify.gate import configuration_named
+from trialplate.verify.gate import Others, configuration_named
 from trialplate.verify.known import config_folder, read_known
 from trialplate.verify.ledger_view import Reader
 from trialplate.verify.locate import Found, find, find_run, ledger_above
@@ -68,7 +68,8 @@ def verify_paths(options: argparse.Namespace, environ: Mapping[str, str]) -> tup
     """Verify everything that was named; returns the highest exit code, and what was verified."""
     reader = reader_of(options, environ)
     found = [item for path in options.paths or ["."] for item in find(path, Path.cwd(), options.ledger)]
-    done = [verify(item, reader) for item in found]
+    others: dict[Path | None, Others] = {}
+    done = [verify(item, reader, others.setdefault(item.ledger, {})) for item in found]
     if options.json:
         print_json([text.report_json(item.report) for item in done])
     else:

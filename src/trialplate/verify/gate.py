@@ -17,11 +17,14 @@ from trialplate.errors import FormatError, UsageError, VerificationError
 from trialplate.record.values import AttemptResult, Decision, RunConfiguration, RunStart
 from trialplate.rules.attempts import combine
 from trialplate.rules.passmark import evaluate
-from trialplate.verify.findings import Report
+from trialplate.verify.findings import Finding, Report
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
 from trialplate.verify.record_view import RecordView, board_at, read_plan, read_record
 
-__all__ = ["Gate", "configuration_named"]
+__all__ = ["Gate", "Others", "configuration_named"]
+
+Others = dict[str, tuple[RecordView | None, Report]]
+"""By run id."""
 
 
 def configuration_named(record: RecordView, wanted: str | None) -> str:
@@ -55,7 +58,8 @@ class Gate:
     record: RecordView
     runs: Path
     report: Report
-    others: dict[str, RecordView | None] = field(default_factory=dict)
+    others: Others = field(default_factory=dict)
+    """Records of other runs that were read already; shared between the gates of one verification."""
 
     def decide(self, configuration: str, before: int | None = None, stated: Decision | None = None) -> Decision:
         """Return the decision on a configuration.
@@ -172,12 +176,14 @@ class Gate:
 
     def _other(self, run_id: str) -> RecordView | None:
         """Return another run's record, verified once; a record that does not hold is a finding of this one."""
+        if not (self.runs / run_id).is_dir():
+            return None
         if run_id not in self.others:
-            self.others[run_id] = None
-            if (self.runs / run_id).is_dir():
-                report = Report(run_id)
-                self.others[run_id] = read_record(self.runs / run_id, self.ledger, report)
-                for item in report.findings:
-                    if not item.note:
-                        self.report.found("ATTEMPT-RECORD", f"{item.code}: {item.message}", item.where or f"runs/{run_id}")
-        return self.others[run_id]
+            report = Report(run_id)
+            self.others[run_id] = (read_record(self.runs / run_id, self.ledger, report), report)
+        view, report = self.others[run_id]
+        for item in report.findings:
+            told = Finding("ATTEMPT-RECORD", f"{item.code}: {item.message}", item.where or f"runs/{run_id}")
+            if not item.note and told not in self.report.findings:
+                self.report.findings.append(told)
+        return view

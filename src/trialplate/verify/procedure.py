@@ -26,7 +26,7 @@ from trialplate.record.note import parse_checkpoint
 from trialplate.record.values import Entry, RunOpen, RunStart
 from trialplate.verify.content import check_content
 from trialplate.verify.findings import CHECKS, Report
-from trialplate.verify.gate import Gate
+from trialplate.verify.gate import Gate, Others
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView, Reader, read_ledger
 from trialplate.verify.locate import Found
 from trialplate.verify.log_file import MAX_NOTE, LogFile, Signed, read_checkpoint, read_small
@@ -44,8 +44,12 @@ class Verified:
     gate: Gate | None = None
 
 
-def verify(found: Found, reader: Reader) -> Verified:
-    """Verify a ledger, or a run with its ledger, or a run alone as far as that goes."""
+def verify(found: Found, reader: Reader, others: Others | None = None) -> Verified:
+    """Verify a ledger, or a run with its ledger, or a run alone as far as that goes.
+
+    Args:
+        others: records of one ledger's runs that were read before; filled as more are read.
+    """
     report = Report(f"runs/{found.run.name}" if found.run is not None else "ledger")
     done = Verified(report)
     if found.ledger is not None:
@@ -53,18 +57,18 @@ def verify(found: Found, reader: Reader) -> Verified:
     elif found.run is not None:
         done.ledger = _from_record(found.run, reader, report)
     if done.ledger is not None and found.run is not None:
-        _verify_run(done, found.run, done.ledger)
+        _verify_run(done, found.run, done.ledger, {} if others is None else others)
     _skip_rest(report, found.run is None)
     return done
 
 
-def _verify_run(done: Verified, run: Path, ledger: LedgerView) -> None:
+def _verify_run(done: Verified, run: Path, ledger: LedgerView, others: Others) -> None:
     record = read_record(run, ledger, done.report)
     if record is None:
         return
     check_content(record, ledger, done.report)
     if ledger.whole:
-        done.gate = Gate(ledger, record, run.parent, done.report)
+        done.gate = Gate(ledger, record, run.parent, done.report, others)
         done.gate.check_decisions()
         done.gate.check_attempts()
 
