@@ -97,7 +97,7 @@ def run_prepared(
         run_id, folder = _new_folder(prepared.project / "runs")
         create_file(folder / "plan.json", prepared.frozen.raw)
         content = closing.enter_context(ContentWriter(folder))
-        for opening in prepared.frozen.openings:
+        for opening in prepared.frozen.openings.values():
             content.write(opening)
         content.sync()
         commitments = commit_plan(prepared.plan, ledger, writer)

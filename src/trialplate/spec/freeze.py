@@ -48,8 +48,8 @@ class Frozen:
     raw: bytes
     """plan.json, byte for byte."""
     digest: str
-    openings: tuple[Opening, ...]
-    """What opens every commitment of the plan, in order of commitment."""
+    openings: Mapping[str, Opening]
+    """What opens every commitment of the plan, by commitment and in order of it."""
     warnings: tuple[str, ...] = ()
 
 
@@ -92,7 +92,7 @@ def freeze(project: Project, secret: bytes, *, cache: CacheMode | None = None) -
             where=project.document.file,
             hint="make the test set private, or split it",
         )
-    openings = tuple(vault.openings[commitment] for commitment in sorted(vault.openings))
+    openings = {commitment: vault.openings[commitment] for commitment in sorted(vault.openings)}
     return Frozen(plan=plan, raw=raw, digest=canonical.digest(raw), openings=openings, warnings=warnings)
 
 

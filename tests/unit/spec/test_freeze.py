@@ -90,12 +90,12 @@ def test_private_plan_holds_no_text_and_its_openings_open_every_commitment(proje
     made = hosted(project_at)
     for text in ("Is it", "Sixty", "terse", "yes", "maybe"):
         assert text.encode() not in made.raw.replace(b"trialplate", b"")
-    commitments = {disclosure.commit(opening.salt, opening.value) for opening in made.openings}
+    commitments = {disclosure.commit(opening.salt, opening.value) for opening in made.openings.values()}
     named = {case.commitment for case in made.plan.test_set.cases}
     for texts in [item.texts for item in made.plan.configurations] + [item.texts for item in made.plan.scorers]:
         named |= {text.commitment for text in texts}
     assert named == commitments
-    values = [opening.value for opening in made.openings]
+    values = [opening.value for opening in made.openings.values()]
     assert "Sixty days.\n" in values
     assert {"id": "q1", "input": "Is it?", "references": ["yes"], "tags": ["critical"]} in values
 
