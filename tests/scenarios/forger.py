@@ -70,6 +70,12 @@ class Forger:
         wanted = [configuration, case, repeat]
         self.record = [entry for entry in self.record if entry["body"].get("trial") != wanted]
 
+    def rename_trial(self, old: list[Any], new: list[Any]) -> None:
+        """Let every line about a trial be about another."""
+        for entry in self.record:
+            if entry["body"].get("trial") == old:
+                entry["body"]["trial"] = new
+
     # ---------------------------------------------------------------------------------------------------- making good
 
     def fail(self, configuration: str, case: str, repeat: int = 1) -> None:
@@ -93,11 +99,12 @@ class Forger:
         self.record[-1]["body"]["counts"] = counts
         self.of("run.end")["body"]["counts"] = counts
 
-    def sign(self, *, restate_start: bool = True) -> None:
+    def sign(self, *, restate_start: bool = True, keep: Sequence[str] = ()) -> None:
         """Number, date, link and sign everything again, and write it.
 
         Args:
             restate_start: let run.start name the plan, its configurations and its caching as they now are.
+            keep: types of ledger entries that go on saying what they said of the record.
         """
         raw = canonical.encode(self.plan)
         times = sorted(entry["time"] for entry in self.ledger)
@@ -108,7 +115,7 @@ class Forger:
         lines: list[bytes] = []
         record: list[bytes] = []
         for entry in self.ledger:
-            if entry["body"].get("run_id") == self.run_id and entry["type"] != "run.start" and record:
+            if record and entry["body"].get("run_id") == self.run_id and entry["type"] not in ("run.start", *keep):
                 self._pin(entry, record, raw)
             lines.append(self._line(entry))
             if entry["type"] == "run.start" and entry["body"]["run_id"] == self.run_id and not record:

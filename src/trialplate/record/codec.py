@@ -190,7 +190,8 @@ def _map(item: Any) -> _Reader:
 
 def _object(cls: Any) -> _Reader:
     """Read an object with exactly the fields of a dataclass."""
-    hints = get_type_hints(cls, include_extras=True)
+    text = any(isinstance(item.type, str) for item in fields(cls))
+    hints = get_type_hints(cls, include_extras=True) if text else {item.name: item.type for item in fields(cls)}
     readers: dict[str, _Reader] = {}
     _readers[cls] = lambda raw, where: read(raw, where)
     for item in fields(cls):

@@ -8,12 +8,13 @@ names: `_ms` milliseconds, `nano` 10^-9 of a currency unit. Texts stand here onl
 Source: docs/formats/ledger.md, docs/formats/record.md, docs/formats/plan.md.
 """
 
-from __future__ import annotations
-
+# Annotations are evaluated here, once: as strings each would be compiled again by `codec`, 25 ms at every start.
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
+from typing import Annotated, Any, Literal, TypeVar, dataclass_transform
+
+V = TypeVar("V")
 
 Json = Any
 """A JSON value: None, bool, int, float, str, list or dict of these."""
@@ -60,25 +61,63 @@ Positive = Annotated[int, AtLeast(1)]
 
 
 class Value:
-    """What all values share, written once: generating it for each of fifty classes would cost 12 ms at every start."""
+    """What all values share, written once: generated methods for fifty classes would cost 30 ms at every start."""
 
-    __pydantic_config__ = {"extra": "forbid"}
+    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012  pydantic looks for this very name
+
+    def __init__(self, **given: Any) -> None:
+        defaults, required = _shapes.get(type(self)) or _shape(type(self))
+        if not required <= given.keys() or not given.keys() <= required | defaults.keys():
+            wrong = sorted((required - given.keys()) | (given.keys() - required - defaults.keys()))
+            raise TypeError(f"{type(self).__name__}: missing or unknown {', '.join(wrong)}")
+        self.__dict__.update(defaults)
+        self.__dict__.update(given)
+
+    def __setattr__(self, name: str, content: object) -> None:
+        raise FrozenInstanceError(f"{type(self).__name__} is frozen; use dataclasses.replace")
+
+    def __delattr__(self, name: str) -> None:
+        raise FrozenInstanceError(f"{type(self).__name__} is frozen")
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
     def __hash__(self) -> int:
-        return hash((type(self), tuple(self.__dict__.values())))
+        return hash((type(self), tuple(sorted(self.__dict__.items()))))
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
+        shown = ", ".join(f"{name}={content!r}" for name, content in self.__dict__.items())
         return f"{type(self).__name__}({shown})"
+
+
+_shapes: dict[type, tuple[dict[str, Any], frozenset[str]]] = {}
+
+
+def _shape(cls: type) -> tuple[dict[str, Any], frozenset[str]]:
+    """Return a value class's defaults, and the names of its fields without one; found out once."""
+    defaults: dict[str, Any] = {}
+    required = set()
+    for item in fields(cls):
+        if item.default is not MISSING:
+            defaults[item.name] = item.default
+        elif item.default_factory is not MISSING:
+            defaults[item.name] = item.default_factory()  # only ever read: a value is frozen
+        else:
+            required.add(item.name)
+    _shapes[cls] = defaults, frozenset(required)
+    return _shapes[cls]
+
+
+@dataclass_transform(eq_default=False, kw_only_default=True, frozen_default=True, field_specifiers=(field,))
+def value(cls: type[V]) -> type[V]:
+    """Make a class a dataclass whose methods are those of `Value`."""
+    return dataclass(kw_only=True, init=False, repr=False, eq=False)(cls)
 
 
 # ---------------------------------------------------------------------------------------------------------- cases
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Case(Value):
     """One thing to solve, with every field that can change a prompt, a score or the decision."""
 
@@ -93,7 +132,7 @@ class Case(Value):
     meta: Mapping[str, Json] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Selector(Value):
     """Which cases something applies to: every field given must match; a list matches by any of its values."""
 
@@ -103,7 +142,7 @@ class Selector(Value):
     id: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Opening(Value):
     """What opens a commitment: `commitment == disclosure.commit(salt, value)`."""
 
@@ -114,7 +153,7 @@ class Opening(Value):
 # ----------------------------------------------------------------------------------------------------------- plan
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class PlanCase(Value):
     """A case as it stands in a plan: what rules select by is visible, its texts are a commitment."""
 
@@ -127,7 +166,7 @@ class PlanCase(Value):
     """Present in a public test set only."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class PlanTestSet(Value):
     """The merged test set: its cases in file order, and the root over their commitments in order of id."""
 
@@ -140,7 +179,7 @@ class PlanTestSet(Value):
     cases: tuple[PlanCase, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class PlanText(Value):
     """A text that reaches the model or a scorer, as a commitment."""
 
@@ -150,7 +189,7 @@ class PlanText(Value):
     commitment: Commitment
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class PlanFile(Value):
     """A project file that a plan or an argv names, pinned by digest."""
 
@@ -158,7 +197,7 @@ class PlanFile(Value):
     digest: Digest
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Pricing(Value):
     """Prices per million tokens as decimal text; `free` is an explicit zero. Absent pricing is unknown, never zero."""
 
@@ -170,7 +209,7 @@ class Pricing(Value):
     cache_write: DecimalText | None = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Retry(Value):
     """Further attempts after a transient failure: how many, and the bounds of the wait before each."""
 
@@ -179,7 +218,7 @@ class Retry(Value):
     max_delay_ms: Count = 10_000
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Limits(Value):
     """Bounds of one attempt."""
 
@@ -187,7 +226,7 @@ class Limits(Value):
     answer_bytes: Positive = 8 * 1024 * 1024
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Configuration(Value):
     """A model under a profile: the unit that is accepted."""
 
@@ -214,7 +253,7 @@ class Configuration(Value):
     limits: Limits = Limits()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Scorer(Value):
     """A named scorer, the cases it applies to, and the one metric it yields."""
 
@@ -227,7 +266,7 @@ class Scorer(Value):
     texts: tuple[PlanText, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class MatrixLine(Value):
     """These configurations run these cases this many times."""
 
@@ -236,7 +275,7 @@ class MatrixLine(Value):
     repeats: Positive
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Rule(Value):
     """One line of a pass mark. Exactly one of `at_least`, `at_most` and `must_pass` is there."""
 
@@ -250,7 +289,7 @@ class Rule(Value):
     require: Literal["all", "majority", "any"] | None = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Evidence(Value):
     """What a record must show before it can decide anything; unmet is inconclusive."""
 
@@ -265,7 +304,7 @@ class Evidence(Value):
     repeats: Positive = 1
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class AttemptsRule(Value):
     """How earlier and later runs of the same configuration on the same cases count."""
 
@@ -273,7 +312,7 @@ class AttemptsRule(Value):
     use: Literal["all"] = "all"
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class PassMark(Value):
     """The rules that were committed before the results."""
 
@@ -283,7 +322,7 @@ class PassMark(Value):
     rules: tuple[Rule, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Verdicts(Value):
     """How scorers make a trial's verdict, and a case's repeats the case's."""
 
@@ -291,7 +330,7 @@ class Verdicts(Value):
     case: Literal["all", "majority", "any"] = "all"
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Plan(Value):
     """The resolved matrix. Its file's SHA-256 is the plan digest."""
 
@@ -316,7 +355,7 @@ class Plan(Value):
 # --------------------------------------------------------------------------------------------------------- ledger
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Entry(Value):
     """One line of a log, its body still undecoded."""
 
@@ -329,7 +368,7 @@ class Entry(Value):
     """Signature lines of approvers over the body's digest."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Genesis(Value):
     """`log.genesis`, the first entry of a ledger."""
 
@@ -342,7 +381,7 @@ class Genesis(Value):
     """Checkpoints of earlier logs of the same project."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class EntryRef(Value):
     """Another entry of the same log: its number and the SHA-256 of its line."""
 
@@ -350,7 +389,7 @@ class EntryRef(Value):
     digest: Digest
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class CommitTestSet(Value):
     """`commit.testset`."""
 
@@ -361,7 +400,7 @@ class CommitTestSet(Value):
     digest: Digest | None = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class CommitPassMark(Value):
     """`commit.passmark`: the mark itself, its digest, and the test set it is for."""
 
@@ -372,7 +411,7 @@ class CommitPassMark(Value):
     reason: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class RunConfiguration(Value):
     """A configuration as `run.start` names it."""
 
@@ -381,7 +420,7 @@ class RunConfiguration(Value):
     attempt_key: Digest
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Narrowing(Value):
     """How a pilot is less than its plan."""
 
@@ -391,7 +430,7 @@ class Narrowing(Value):
     repeats: Positive | None = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class RunStart(Value):
     """`run.start`: durable before the first call."""
 
@@ -407,7 +446,7 @@ class RunStart(Value):
     cassettes: tuple[Digest, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Pin(Value):
     """`run.progress` and `run.resume`: the record had this size and this root at that moment."""
 
@@ -416,7 +455,7 @@ class Pin(Value):
     root: Digest
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Counts(Value):
     """Trials by outcome; `absent` is planned less those with a final attempt."""
 
@@ -433,7 +472,7 @@ class Counts(Value):
     reasked: Count
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class RunEnd(Value):
     """`run.end`: the closed record's size and root."""
 
@@ -444,7 +483,7 @@ class RunEnd(Value):
     counts: Counts
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Waiver(Value):
     """`waiver`: a signed statement that one run does not count."""
 
@@ -456,7 +495,7 @@ Result = Literal["pass", "fail", "inconclusive"]
 DecisionWord = Literal["accepted", "rejected", "inconclusive"]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class RuleResult(Value):
     """What one rule came to: exact fractions as text "n/d", over how many cells, with unknown ones at each extreme."""
 
@@ -474,7 +513,7 @@ class RuleResult(Value):
     """must_pass: the first cases that stand in the way, at most ten."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class EvidenceResult(Value):
     """One demand of the mark on the record, and whether it is met."""
 
@@ -484,7 +523,7 @@ class EvidenceResult(Value):
     found: str
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class AttemptResult(Value):
     """A full run of the same configuration on some of the same cases, and what it came to under its own mark."""
 
@@ -494,7 +533,7 @@ class AttemptResult(Value):
     decision: DecisionWord | None = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Decision(Value):
     """`decision`: what the gate derived, from which bytes."""
 
@@ -514,7 +553,7 @@ class Decision(Value):
 # --------------------------------------------------------------------------------------------------------- record
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class StartProof(Value):
     """The run.start entry as it stands in the ledger, and the proof that the signed ledger held it."""
 
@@ -523,7 +562,7 @@ class StartProof(Value):
     proof: tuple[Digest, ...]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Environment(Value):
     """An allow-list: no host, user or path."""
 
@@ -535,7 +574,7 @@ class Environment(Value):
     packages: Mapping[str, Short] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class RunOpen(Value):
     """`run.open`, the first entry of a record."""
 
@@ -552,7 +591,7 @@ TrialKey = tuple[str, str, int]
 """(configuration, case id, repeat 1..N)"""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class TrialStart(Value):
     """`trial.start`: written before anything is sent."""
 
@@ -560,7 +599,7 @@ class TrialStart(Value):
     attempt: Positive
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Usage(Value):
     """Tokens as the far end counted them: `cache_read`, `cache_write` are parts of input, `reasoning` of output."""
 
@@ -573,7 +612,7 @@ class Usage(Value):
     """The thing under test counted its own tokens."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Money(Value):
     """An amount in 10^-9 of the currency's unit."""
 
@@ -581,7 +620,7 @@ class Money(Value):
     currency: Currency
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Call(Value):
     """One exchange with a far end: the digest of the request, and whether the reply came from a cassette."""
 
@@ -589,7 +628,7 @@ class Call(Value):
     replayed: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Private(Value):
     """Commitments of what a trial produced; each may be opened alone."""
 
@@ -634,7 +673,7 @@ Cause = Literal[
 ]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class TrialEnd(Value):
     """`trial.end`: how one attempt ended. A trial's outcome is that of its last attempt."""
 
@@ -665,7 +704,7 @@ class TrialEnd(Value):
     private: Private = Private()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class RunReopen(Value):
     """`run.reopen`: a resumed record, with the number of lines beyond the checkpoint that were taken over."""
 
@@ -673,7 +712,7 @@ class RunReopen(Value):
     reason: Name
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class RunClose(Value):
     """`run.close`: nothing follows, unless the run is reopened."""
 

@@ -19,12 +19,11 @@ A case without an entry is a failure `not_started`: a script that forgets a case
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from trialplate.errors import FormatError, SpecError
 from trialplate.record import codec
-from trialplate.record.values import Configuration, Count, Json, Short, Usage, Value
+from trialplate.record.values import Configuration, Count, Json, Short, Usage, Value, value
 from trialplate.runners.base import Answer, Failure, FailureKind, Request, RunnerContext
 
 __all__ = ["ScriptedAnswer", "ScriptedError", "StandInRunner", "make"]
@@ -33,7 +32,7 @@ T = TypeVar("T")
 _UNSENT = frozenset({"refused_connection", "not_started", "replay_miss"})
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class ScriptedAnswer(Value):
     """An entry that answers."""
 
@@ -45,7 +44,7 @@ class ScriptedAnswer(Value):
     refusal: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class ScriptedError(Value):
     """An entry that fails."""
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, BinaryIO, Literal
 
 from trialplate.errors import FormatError
 from trialplate.record import canonical, codec
-from trialplate.record.values import AtLeast, CaseId, Count, Digest, Json, Pattern, Positive, Time, Value
+from trialplate.record.values import AtLeast, CaseId, Count, Digest, Json, Pattern, Positive, Time, Value, value
 from trialplate.transport.http import HttpReply, HttpRequest
 
 __all__ = ["Exchange", "Index", "RecordedReply", "RecordedRequest", "encode_exchange", "exchange_key"]
@@ -31,7 +31,7 @@ Index = dict[bytes, int]
 """Where each key's line begins; keys as 32 bytes, since a large cassette has 100,000 of them."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class RecordedRequest(Value):
     """What was sent."""
 
@@ -41,7 +41,7 @@ class RecordedRequest(Value):
     body: Json
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class RecordedReply(Value):
     """What came back: complete, and with a status of success."""
 
@@ -52,7 +52,7 @@ class RecordedReply(Value):
     latency_ms: Count
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@value
 class Exchange(Value):
     """One line of a cassette."""
 

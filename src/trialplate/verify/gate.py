@@ -8,7 +8,6 @@ size it then had.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,6 +44,8 @@ def configuration_named(record: RecordView, wanted: str | None) -> str:
     if wanted is None or of_model:
         asked = "which configuration?" if wanted is None else f"{wanted} has several profiles"
         raise UsageError(f"{asked} this run has {names}", hint="name one with --model NAME[/PROFILE]", code="MODEL")
+    import difflib  # only needed to help with a mistake
+
     near = difflib.get_close_matches(wanted, there, n=1)
     hint = f"did you mean {near[0]}?" if near else "name one of them with --model"
     raise UsageError(f"no configuration {wanted!r} in this run; it has {names}", hint=hint, code="MODEL")
