@@ -13,6 +13,8 @@ from chat_server import ChatServer
 from forger import Forger
 from small_project import SmallProject, plan_text
 
+from trialplate.record import canonical
+
 
 class ServerThread:
     """A chat server on a loop of its own, so that the front door may have the main thread's."""
@@ -86,7 +88,7 @@ def test_replayed_answers_that_are_called_live_are_found(replayed: SmallProject,
     forger.recount()
     forger.sign()
     stranger = replayed.as_stranger(tmp_path)
-    assert stranger.codes() == {"REPLAY-FLAG"}
+    assert stranger.codes("latest") == {"REPLAY-FLAG"}
     assert stranger("gate", "latest", "--no-append").code == 3
 
 
@@ -135,11 +137,25 @@ def test_request_ids_that_stand_twice_are_noted(recorded: SmallProject, tmp_path
     assert "REQUEST-ID-REUSED" in project.as_stranger(tmp_path).notes()
 
 
-def test_cassette_changed_before_a_replay_is_refused(recorded: SmallProject, tmp_path: Path) -> None:
-    """A cassette whose line was edited is not replayed: its lines carry their own digests."""
+def test_cassette_is_pinned_by_digest_before_it_is_replayed(replayed: SmallProject) -> None:
+    """run.start names the digest of what will be replayed, so that an edited cassette cannot pass for the recorded one."""
+    cassette = next((replayed.root / "cassettes").glob("*.jsonl"))
+    assert Forger(replayed).of("run.start")["body"]["cassettes"] == [canonical.digest(cassette.read_bytes())]
+
+
+@pytest.mark.parametrize("damage", ["torn", "not JSON", "deleted"])
+def test_damaged_cassette_is_refused_before_anything_is_started(
+    recorded: SmallProject, tmp_path: Path, damage: str
+) -> None:
+    """A cassette that cannot be read leaves no run behind."""
     project = recorded.copy_to(tmp_path)
     cassette = next((project.root / "cassettes").glob("*.jsonl"))
-    cassette.write_bytes(cassette.read_bytes().replace(b"Paris", b"Parma"))
+    raw = cassette.read_bytes()
+    if damage == "deleted":
+        cassette.unlink()
+    else:
+        cassette.write_bytes(raw[:-30] if damage == "torn" else b"{" + raw)
     said = project("run", "--yes", "--cache", "replay")
-    assert said.code != 0
-    assert len(project.runs) == 1, "nothing was started"
+    assert said.code in (2, 3, 4)
+    assert "good.jsonl" in said.err or "cassettes" in said.err
+    assert len(project.runs) == 1

@@ -53,7 +53,7 @@ def _opened(record: RecordView, shown: int) -> tuple[dict[TrialKey, TrialEnd], d
     ends: dict[TrialKey, TrialEnd] = {}
     log = LogFile(record.folder / "record.jsonl", "record.jsonl", record.size)
     for seq, line in enumerate(log.lines("RECORD")):
-        _, body = typed_entry(line, seq, "record.jsonl", dict(RECORD_TYPES))
+        _, body = typed_entry(line, seq, "record.jsonl", RECORD_TYPES)
         if isinstance(body, TrialEnd) and body.trial in wanted:
             ends[body.trial] = body
     needed = {c for end in ends.values() for c in end.private.__dict__.values() if c is not None}

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from trialplate.engine.attempt import Judgement, judge_answer, judge_failure, retry_delay_s
 from trialplate.engine.tally import Tally
-from trialplate.record import canonical, codec, disclosure
+from trialplate.record import canonical, codec
 from trialplate.record.values import (
     Case,
     Configuration,
@@ -48,7 +48,8 @@ class Journal:
     """Where a run's lines and openings go, in the order in which they are given."""
 
     line: Callable[[str, Json], object]
-    opening: Callable[[Opening], object]
+    opening: Callable[[Opening], str]
+    """Returns the commitment that the opening opens."""
 
 
 class TrialRunner:
@@ -181,9 +182,7 @@ class TrialRunner:
 
     def _commit(self, value: Json) -> str:
         """Journal an opening under a fresh random salt; returns its commitment."""
-        opening = Opening(salt=secrets.token_urlsafe(16), value=value)
-        self.journal.opening(opening)
-        return disclosure.commit(opening.salt, value)
+        return self.journal.opening(Opening(salt=secrets.token_urlsafe(16), value=value))
 
 
 def _received(answer: Answer | None, failure: Failure | None) -> int:

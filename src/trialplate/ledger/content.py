@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing what opens a run's commitments: content.jsonl, one canonical line `{"salt","value"}` each, for the owner.
+"""Writing what opens a run's commitments: content.jsonl, one canonical line `[salt, value]` each, for the owner.
 
 An opening goes to the kernel before the trial.end that commits to it, and is durable before the checkpoint that covers
 that line. The run's record writer holds the lock; this file has no other writer.
@@ -17,7 +17,7 @@ from trialplate.errors import FormatError
 from trialplate.ledger.clock import utc_now
 from trialplate.ledger.durable import PRIVATE, AppendFile, storage
 from trialplate.ledger.log_writer import Clock, SetAside, set_aside
-from trialplate.record import canonical
+from trialplate.record import canonical, disclosure
 from trialplate.record.values import Opening
 
 __all__ = ["CONTENT", "ContentWriter"]
@@ -54,19 +54,20 @@ class ContentWriter:
                 self._file.close()
                 raise
 
-    def write(self, opening: Opening) -> None:
-        """Write one opening with one call to the kernel.
+    def write(self, opening: Opening) -> str:
+        """Write one opening with one call to the kernel, and return the commitment that it opens.
 
         Raises:
             FormatError: CANON for a value without canonical JSON, ENTRY-LIMIT for more than is ever read back.
             StorageError: it could not be written; nothing of it is in the file.
         """
-        line = canonical.encode({"salt": opening.salt, "value": opening.value})
+        line = disclosure.array_of(opening.salt, opening.value)
         if len(line) > canonical.MAX_BYTES - 1:
             message = f"an opening of {len(line)} bytes; at most {canonical.MAX_BYTES - 1} are read back"
             raise FormatError(message, where=str(self._file.path), code="ENTRY-LIMIT")
         self._file.write(line + b"\n")
         self._dirty = True
+        return disclosure.commitment_of(line)
 
     def sync(self) -> None:
         """Return once everything written is on disk."""

@@ -220,7 +220,7 @@ class RecordWriter:
         try:
             if len(line) > MAX_ENTRY:
                 raise FormatError("a line is too long", where=where, code="STRICT-LIMIT")
-            entry, _ = typed_entry(line, self._log.size, where, dict(RECORD_TYPES))
+            entry, _ = typed_entry(line, self._log.size, where, RECORD_TYPES)
             if entry.time < self._log.time:
                 raise FormatError("an entry is earlier than the one before it", where=where, code="ENTRY-ORDER")
         except FormatError as error:
@@ -242,5 +242,5 @@ def _take_signed(log: LogWriter, shown: str, point: Checkpoint) -> int:
     if log.root != point.root:
         raise VerificationError("its lines do not have the root of the checkpoint", where=shown, code="RECORD-ROOT")
     if line:
-        log.time = typed_entry(line, point.size - 1, f"{shown}:{point.size}", dict(RECORD_TYPES))[0].time
+        log.time = typed_entry(line, point.size - 1, f"{shown}:{point.size}", RECORD_TYPES)[0].time
     return end

@@ -17,10 +17,11 @@ import base64
 import hashlib
 import hmac
 
-from trialplate.record import canonical
-from trialplate.record.values import Json
+from trialplate.errors import FormatError
+from trialplate.record import canonical, codec
+from trialplate.record.values import Json, Opening
 
-__all__ = ["commit", "commitment_of", "derive_salt", "disclosure", "secret_commitment"]
+__all__ = ["array_of", "commit", "commitment_of", "derive_salt", "opening_of", "secret_commitment"]
 
 _SALT_BYTES = 16
 _SECRET_DOMAIN = b"trialplate/secret/v1\x00"
@@ -32,17 +33,31 @@ def commit(salt: str, value: Json) -> str:
     Raises:
         FormatError: CANON, if the value has no canonical JSON.
     """
-    return commitment_of(disclosure(salt, value))
+    return commitment_of(array_of(salt, value))
 
 
-def disclosure(salt: str, value: Json) -> str:
-    """Return what opens the commitment, as other tools of RFC 9901 read it."""
-    return _base64url(canonical.encode([salt, value]))
+def array_of(salt: str, value: Json) -> bytes:
+    """Return what opens the commitment: the canonical bytes of `[salt, value]`, a line of content.jsonl.
+
+    Its base64url form is the disclosure that other tools of RFC 9901 read.
+    """
+    return canonical.encode([salt, value])
 
 
-def commitment_of(disclosure: str) -> str:
-    """Return the digest of a disclosure (RFC 9901, section 4.2.3). The disclosure must be ASCII."""
-    return _base64url(hashlib.sha256(disclosure.encode("ascii")).digest())
+def commitment_of(array: bytes) -> str:
+    """Return the digest of the disclosure that encodes these bytes (RFC 9901, section 4.2.3)."""
+    return _base64url(hashlib.sha256(_base64url(array).encode("ascii")).digest())
+
+
+def opening_of(array: Json, where: str) -> Opening:
+    """Return the opening that a line of content.jsonl states.
+
+    Raises:
+        FormatError: SCHEMA, if it is no pair of a salt and a value.
+    """
+    if type(array) is not list or len(array) != 2:
+        raise FormatError("an opening is a pair of a salt and a value", where=where, code="SCHEMA")
+    return codec.decode(Opening, {"salt": array[0], "value": array[1]}, where)
 
 
 def derive_salt(secret: bytes, label: str, value: Json) -> str:

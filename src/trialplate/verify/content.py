@@ -36,8 +36,8 @@ def openings(folder: Path, shown: str) -> Iterator[tuple[str, Opening]]:
             if not line.endswith(b"\n"):
                 return
             where = f"{shown}/content.jsonl:{number}"
-            opening = codec.decode(Opening, canonical.decode(line[:-1], where, MAX_LINE), where)
-            yield disclosure.commit(opening.salt, opening.value), opening
+            opening = disclosure.opening_of(canonical.decode(line[:-1], where, MAX_LINE), where)
+            yield disclosure.commitment_of(line[:-1]), opening
 
 
 def check_content(record: RecordView, ledger: LedgerView, report: Report) -> None:

@@ -151,7 +151,7 @@ def _origin(raw: bytes) -> str:
 def _key_of(folder: Path, shown: str) -> PublicKey:
     """Return the key that genesis names."""
     first = next(LogFile(folder / "entries.jsonl", shown, 1).lines("LEDGER"))
-    entry, body = typed_entry(first, 0, f"{shown}:1", dict(LEDGER_TYPES))
+    entry, body = typed_entry(first, 0, f"{shown}:1", LEDGER_TYPES)
     if not isinstance(body, Genesis):
         raise FormatError(f"a ledger begins with log.genesis, not {entry.type}", where=f"{shown}:1", code="ENTRY-ORDER")
     return parse_key(body.key)
@@ -170,7 +170,7 @@ def _entries(
     entries: list[LedgerEntry] = []
     for seq, line in enumerate(lines):
         where = f"{shown}:{seq + 1}"
-        entry, body = typed_entry(line, seq, where, dict(LEDGER_TYPES))
+        entry, body = typed_entry(line, seq, where, LEDGER_TYPES)
         if entries and entry.time < entries[-1].time:
             report.found("ENTRY-ORDER", "an entry is earlier than the one before it", where)
         if seq and isinstance(body, Genesis):

@@ -6,7 +6,7 @@ Nothing beyond the checkpoint is ever handed out: nobody signed it. Everything i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -137,7 +137,7 @@ class LogFile:
             report.found(code, message, self.shown, note=note)
 
 
-def typed_entry(raw: bytes, seq: int, where: str, types: dict[str, type]) -> tuple[Entry, Json]:
+def typed_entry(raw: bytes, seq: int, where: str, types: Mapping[str, type]) -> tuple[Entry, Json]:
     """Decode a line strictly into its entry and its typed body.
 
     Raises:

@@ -191,7 +191,7 @@ def _read_lines(view: RecordView, entry: LedgerEntry, ledger: LedgerView, report
     last_time = ""
     for seq, line in enumerate(log.lines("RECORD")):
         where = f"{shown}:{seq + 1}"
-        item, body = typed_entry(line, seq, where, dict(RECORD_TYPES))
+        item, body = typed_entry(line, seq, where, RECORD_TYPES)
         if item.time < last_time:
             report.found("ENTRY-ORDER", "a line is earlier than the one before it", where)
         last_time = item.time
@@ -299,7 +299,7 @@ def board_at(folder: Path, plan: Plan, size: int) -> tuple[Board, RunClose | Non
     board, closed = Board(), None
     log = LogFile(folder / "record.jsonl", f"runs/{folder.name}/record.jsonl", size)
     for seq, line in enumerate(log.lines("RECORD")):
-        _, body = typed_entry(line, seq, log.shown, dict(RECORD_TYPES))
+        _, body = typed_entry(line, seq, log.shown, RECORD_TYPES)
         if isinstance(body, TrialStart):
             board.start(body)
         elif isinstance(body, TrialEnd):

@@ -106,7 +106,7 @@ def decision_lines(decision: Decision, mark: PassMark, report: Report) -> Iterat
     """Yield a decision in words: each rule with its numbers and margin, the evidence, the attempts, the level."""
     yield f"{decision.decision.upper()} {decision.configuration} in run {decision.run_id}"
     for result, rule in zip(decision.rules, mark.rules, strict=True):
-        yield f"  rule {result.id}: {rule_text(rule, result)}"
+        yield f"  rule {result.id}: {rule_text(rule, result, mark.errors)}"
     for item in decision.evidence:
         if not item.met:
             yield f"  evidence {item.name}: wanted {item.wanted}, found {item.found}"
@@ -121,15 +121,15 @@ def decision_lines(decision: Decision, mark: PassMark, report: Report) -> Iterat
     yield f"  checkpoint: {report.checkpoint}"
 
 
-def rule_text(rule: Rule, result: RuleResult) -> str:
-    """Return one rule's numbers in words."""
+def rule_text(rule: Rule, result: RuleResult, errors: str) -> str:
+    """Return one rule's numbers in words; `errors` is the mark's policy on unknown cells."""
     word = {"pass": "holds", "fail": "does not hold", "inconclusive": "cannot be told"}[result.result]
     if rule.must_pass is not None:
         named = f"; {', '.join(map(visible, result.failing))}" if result.failing else ""
         return f"{result.cases} named cases must pass; it {word} ({result.reason}{named})"
     sign = "at least" if rule.at_least is not None else "at most"
     text = f"{rule.of} {sign} {rule.at_least or rule.at_most}: {span_text(result)}; it {word}"
-    return f"{text} ({margin_text(rule, result)})"
+    return f"{text} ({margin_text(rule, result, errors)})"
 
 
 def span_text(result: RuleResult) -> str:
@@ -144,17 +144,31 @@ def span_text(result: RuleResult) -> str:
     return f"{shown} over {result.cells} cells of {result.cases} cases{unknown}"
 
 
-def margin_text(rule: Rule, result: RuleResult) -> str:
-    """Return how far the number is from turning, in cells that score 0 or 1."""
+def margin_text(rule: Rule, result: RuleResult, errors: str) -> str:
+    """Return how far the result is from turning: the fewest cases, or trials for a rate of trials, that it would take.
+
+    A case weighs the same whatever its repeats, so a mean is told in whole cases that score 0 instead of 1, or 1
+    instead of 0.
+    """
     if result.low is None or result.high is None or result.threshold is None or not result.cells:
         return result.reason
     low, high, threshold = Fraction(result.low), Fraction(result.high), Fraction(result.threshold)
     if result.result == "inconclusive":
         return f"{result.unknown} unknown cells could turn it"
-    upward = (rule.at_least is not None) == (result.result == "pass")
-    gap = abs((low if upward else high) - threshold) * result.cells
-    cells = int(gap) + 1 if result.result == "pass" else -int(-gap // 1)
-    return f"{cells} more {'failing' if upward else 'passing'} cells would turn it"
+    passes, floor = result.result == "pass", rule.at_least is not None
+    unit, weighed = ("trials", result.cells) if rule.of in ("trial_pass_rate", "error_rate") else ("cases", result.cases)
+    if rule.of == "trial_pass_rate" and errors == "exclude":
+        weighed -= result.unknown
+    down = floor == passes
+    if passes and (threshold <= 0 if floor else threshold >= 1):
+        return "nothing could turn it"
+    if not passes and floor and threshold > 1:
+        return "nothing could turn it"
+    gap = abs((low if down else high) - threshold) * weighed if passes == floor else abs(high - threshold) * weighed
+    number = int(gap) + 1 if passes else -int(-gap // 1)
+    if rule.of == "error_rate":
+        return f"{number} {'fewer' if down else 'more'} errors would turn it"
+    return f"{number} more {'failing' if down else 'passing'} {unit} would turn it"
 
 
 def decision_json(decision: Decision, report: Report) -> Json:

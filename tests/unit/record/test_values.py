@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The values themselves: frozen, compared by content, and of types that all their readers know."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import FrozenInstanceError, fields, replace
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from small_runs import configuration, ended
+from value_documents import GOOD, VALUE_CLASSES
+
+from trialplate.record.values import (
+    DECIDED,
+    LEDGER_TYPES,
+    RECORD_TYPES,
+    Cause,
+    Counts,
+    EntryRef,
+    Outcome,
+    Pattern,
+    TrialEnd,
+)
+from trialplate.rules.cells import OWN_CAUSES
+
+ROOT = Path(__file__).parents[3]
+DIGEST = "sha256:" + "0" * 64
+
+
+def test_value_is_frozen() -> None:
+    """Nothing changes after it was decoded."""
+    ref = EntryRef(seq=1, digest=DIGEST)
+    with pytest.raises(FrozenInstanceError):
+        ref.seq = 2  # type: ignore[misc]
+
+
+def test_value_equality_is_of_class_and_content() -> None:
+    """Two values are one if their class and every field agree, and then they hash alike."""
+    ref = EntryRef(seq=1, digest=DIGEST)
+    assert ref == EntryRef(seq=1, digest=DIGEST)
+    assert hash(ref) == hash(EntryRef(seq=1, digest=DIGEST))
+    assert ref != EntryRef(seq=2, digest=DIGEST)
+    assert ref != ("seq", 1)
+    assert replace(ref, seq=2) == EntryRef(seq=2, digest=DIGEST)
+
+
+def test_value_shows_its_fields() -> None:
+    """A failing test shows what a value holds."""
+    assert repr(EntryRef(seq=1, digest=DIGEST)) == f"EntryRef(seq=1, digest='{DIGEST}')"
+
+
+@pytest.mark.parametrize("cls", [pytest.param(cls, id=cls.__name__) for cls in VALUE_CLASSES])
+def test_value_class_has_a_docstring_and_keyword_fields(cls: type) -> None:
+    """The classes are the definition of the formats: each says what it is, and no field is told by position."""
+    assert cls.__doc__
+    assert cls.__doc__ != f"{cls.__name__}()"
+    assert all(item.kw_only for item in fields(cls))
+
+
+def test_counts_have_one_field_per_outcome() -> None:
+    """Every planned trial has exactly one outcome, or is absent."""
+    names = {item.name for item in fields(Counts)}
+    assert set(get_args(Outcome)) <= names
+    assert names - set(get_args(Outcome)) == {"planned", "absent", "attempts", "replayed", "reasked"}
+
+
+def test_decided_outcomes_are_those_that_are_known() -> None:
+    """error and skipped leave a cell unknown, and nothing else does."""
+    assert set(get_args(Outcome)) - DECIDED == {"error", "skipped"}
+
+
+def test_own_causes_are_causes() -> None:
+    """The rules and the format speak of the same causes."""
+    assert set(get_args(Cause)) > OWN_CAUSES
+
+
+def test_entry_types_are_the_ones_of_the_schemas() -> None:
+    """The generated schemas know each entry type, and no other."""
+    for name, types in (("ledger-entry", LEDGER_TYPES), ("record-entry", RECORD_TYPES)):
+        schema = json.loads((ROOT / "schemas" / f"{name}.v1.schema.json").read_text(encoding="utf-8"))
+        assert {form["properties"]["type"]["const"] for form in schema["oneOf"]} == set(types)
+
+
+def test_pattern_matches_the_whole_text_only() -> None:
+    """Neither a prefix nor a text with a line feed behind it is a match."""
+    check = Pattern("[a-z]+").check()
+    assert check("abc")
+    for text in ("abc\n", "abc1", "1abc", ""):
+        assert not check(text)
+    assert set(GOOD)
+
+
+def test_values_with_maps_have_no_hash_and_still_compare() -> None:
+    """What holds a map is compared by content and never used as a key."""
+    assert configuration(settings={"a": 1}) == configuration(settings={"a": 1})
+    with pytest.raises(TypeError):
+        hash(configuration(settings={"a": 1}))
+    assert isinstance(ended(("m", "q1", 1)), TrialEnd)
