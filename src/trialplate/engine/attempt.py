@@ -53,6 +53,8 @@ def judge_failure(failure: Failure, configuration: Configuration, scorers: Seque
 def _sorted(failure: Failure, own_far_end: bool) -> tuple[Cause, bool, bool]:
     """Return (cause, the model's own, transient) of a failure."""
     kind = failure.kind
+    if configuration_far_end and not failure.sent and kind in ("timeout", "closed_connection", "transport"):
+        return "refused_connection", False, True  # nothing was asked of it yet
     if kind == "http_status":
         return _of_status(failure.status or 0, own_far_end)
     if kind in ("refused_connection", "not_started", "replay_miss"):

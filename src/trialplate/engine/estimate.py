@@ -8,7 +8,7 @@ own limit, or 4,096 where it states none. Retries are counted once: a failed att
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import Case, Configuration, Json, Money, Plan, Usage
@@ -57,7 +57,10 @@ def _of(
     longest = next((item for item in limits if isinstance(item, int)), UNSTATED_OUTPUT)
     tokens_out = longest * trials
     usage = Usage(input=tokens_in, output=tokens_out)
-    return Estimate(configuration.name, trials, tokens_in, tokens_out, cost_of(configuration.pricing, usage))
+    written = replace(usage, cache_write=tokens_in)  # a provider may bill all input as written to its cache, and dearer
+    costs = [cost_of(configuration.pricing, item) for item in (usage, written)]
+    dearest = max((item for item in costs if item is not None), key=lambda item: item.nano, default=None)
+    return Estimate(configuration.name, trials, tokens_in, tokens_out, dearest)
 
 
 def _bytes(text: Json) -> int:

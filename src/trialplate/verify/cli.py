@@ -116,9 +116,10 @@ def reader_of(options: argparse.Namespace, environ: Mapping[str, str]) -> Reader
 
 def _keys(item: str) -> list[PublicKey]:
     """Return the keys of a file, or of one key line."""
-    lines = [item]
-    if Path(item).is_file():
-        lines = Path(item).read_text(encoding="utf-8").splitlines()
+    try:
+        lines = Path(item).read_text(encoding="utf-8").splitlines() if Path(item).is_file() else [item]
+    except (OSError, UnicodeDecodeError):
+        lines = [item]  # too long for a path, or no text: then it is no key either, and is told so
     kept = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     try:
         return [parse_key(line) for line in kept]

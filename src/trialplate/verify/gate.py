@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trialplate.errors import FormatError, UsageError, VerificationError
+from trialplate.record import canonical
 from trialplate.record.values import AttemptResult, Decision, RunConfiguration, RunStart
 from trialplate.rules.attempts import combine
 from trialplate.rules.passmark import evaluate
@@ -135,7 +136,9 @@ class Gate:
 
     def _attempts(self, configuration: str, before: int | None, stated: Decision | None) -> Iterator[AttemptResult]:
         """Yield the other full runs of the same thing on some of the same cases, in the order of the ledger."""
-        mine = next(item for item in self.record.start.configurations if item.name == configuration)
+        mine = next((item for item in self.record.start.configurations if item.name == configuration), None)
+        if mine is None:
+            return  # run.start and plan differ: that is a finding of its own
         for entry in self.ledger.bodies(RunStart, before=before):
             other: RunStart = entry.body
             if other.run_id == self.record.run_id or other.selection != "full":
@@ -150,9 +153,11 @@ class Gate:
         if other.test_set == self.record.start.test_set:
             return True
         try:
-            _, plan = read_plan(self.runs / other.run_id, f"runs/{other.run_id}")
+            raw, plan = read_plan(self.runs / other.run_id, f"runs/{other.run_id}")
         except (FormatError, VerificationError):
             return True
+        if canonical.digest(raw) != other.plan:
+            return True  # not the plan that was started: else an attempt could be hidden by putting another here
         mine = {case.commitment for case in self.record.plan.test_set.cases}
         return any(case.commitment in mine for case in plan.test_set.cases)
 
@@ -168,7 +173,7 @@ class Gate:
         if said is not None and said.status == "missing":
             return said
         view = self._other(other.run_id)
-        if view is None:
+        if view is None or same.name not in view.matrix.counts:
             return said if said is not None else AttemptResult(run_id=other.run_id, status="missing")
         size = end.body.size
         board = view.board if size == view.size else board_at(view.folder, view.plan, size)[0]

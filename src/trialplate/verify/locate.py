@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from trialplate.errors import UsageError
+from trialplate.errors import UsageError, VerificationError
 from trialplate.record import canonical
 from trialplate.record.log import MAX_ENTRY
 
@@ -35,7 +36,8 @@ def find(name: str, here: Path, ledger: Path | None) -> list[Found]:
     Raises:
         UsageError: nothing of that name.
     """
-    path = (here / name).absolute()
+    path = _absolute(here, name)
+    ledger = None if ledger is None else _absolute(here, ledger)
     if path.name == "record.jsonl" and path.is_file():
         path = path.parent
     if (path / "record.jsonl").exists() or (path / "plan.json").exists():
@@ -56,12 +58,12 @@ def find_run(name: str, here: Path, ledger: Path | None) -> Path:
     Raises:
         UsageError: no run, or more than one, of that name.
     """
-    path = (here / name).absolute()
+    path = _absolute(here, name)
     if path.name == "record.jsonl":
         path = path.parent
     if name != "latest" and (path / "record.jsonl").exists():
         return path
-    own = ledger or ledger_above(here.absolute())
+    own = ledger_above(_absolute(here, ".")) if ledger is None else _absolute(here, ledger)
     if own is None:
         raise UsageError(f"no run {name!r}, and no ledger here or above", hint="give the path of a run folder", code="RUN")
     runs = own.parent / "runs"
@@ -77,14 +79,30 @@ def find_run(name: str, here: Path, ledger: Path | None) -> Path:
     raise UsageError(f"no run {name!r}; there are: {shown}", hint="give a run id, its beginning, or latest", code="RUN")
 
 
+def _absolute(here: Path, path: str | Path) -> Path:
+    """Return a path without `..`, so that its name and its ancestors are the ones it means; links stay links."""
+    return Path(os.path.normpath(here.absolute() / path))
+
+
 def _latest(ledger: Path) -> str:
-    """Return the run of the highest run.start in the ledger's file; what it says is verified later."""
+    """Return the run of the highest run.start in the ledger's file; what it says is verified later.
+
+    Raises:
+        VerificationError: FILE-MISSING.
+        FormatError: a run.start that is no canonical JSON.
+    """
     latest = ""
-    with (ledger / "entries.jsonl").open("rb") as file:
+    try:
+        file = (ledger / "entries.jsonl").open("rb")
+    except OSError:
+        raise VerificationError("ledger/entries.jsonl is missing", code="FILE-MISSING") from None
+    with file:
         while line := file.readline(MAX_ENTRY + 1):
             if b'"type":"run.start"' in line and line.endswith(b"\n"):
-                body = canonical.decode(line[:-1])["body"]
-                latest = body["run_id"] if isinstance(body.get("run_id"), str) else latest
+                entry = canonical.decode(line[:-1], "ledger/entries.jsonl")
+                body = entry.get("body") if isinstance(entry, dict) else None
+                run_id = body.get("run_id") if isinstance(body, dict) else None
+                latest = run_id if isinstance(run_id, str) else latest
     if not latest or "/" in latest:
         raise UsageError("no run has been started in this ledger", hint="trialplate run --yes", code="RUN")
     return latest

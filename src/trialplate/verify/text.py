@@ -156,15 +156,14 @@ def margin_text(rule: Rule, result: RuleResult, errors: str) -> str:
     if result.result == "inconclusive":
         return f"{result.unknown} unknown cells could turn it"
     passes, floor = result.result == "pass", rule.at_least is not None
-    unit, weighed = ("trials", result.cells) if rule.of in ("trial_pass_rate", "error_rate") else ("cases", result.cases)
+    by_trial = rule.of in ("trial_pass_rate", "error_rate")
+    unit, weighed = ("trials", result.cells) if by_trial else ("cases", result.cases)
     if rule.of == "trial_pass_rate" and errors == "exclude":
         weighed -= result.unknown
     down = floor == passes
-    if passes and (threshold <= 0 if floor else threshold >= 1):
+    if (passes and threshold == (0 if floor else 1)) or (not passes and floor and threshold > 1):
         return "nothing could turn it"
-    if not passes and floor and threshold > 1:
-        return "nothing could turn it"
-    gap = abs((low if down else high) - threshold) * weighed if passes == floor else abs(high - threshold) * weighed
+    gap = abs((low if down else high) - threshold) * weighed
     number = int(gap) + 1 if passes else -int(-gap // 1)
     if rule.of == "error_rate":
         return f"{number} {'fewer' if down else 'more'} errors would turn it"
