@@ -19,6 +19,7 @@ import ast
 import dataclasses
 import os
 import re
+import shutil
 import subprocess
 import sys
 import typing
@@ -27,6 +28,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
+
 from trialplate.cli.app import app
 from trialplate.record import canonical, codec, disclosure, values
 from trialplate.record.note import parse_checkpoint, parse_key
@@ -35,13 +38,16 @@ from trialplate.spec.models import AuthorPlan
 from trialplate.transport.exchange import read_exchange
 from trialplate.verify.cli import parser
 from trialplate.verify.findings import CHECKS, CODES
-from typer.main import get_command
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+TOOLS = ("openssl", "jq", "base64", "sha256sum")
+"""What documents use besides a POSIX shell; in CI they must be there."""
 BEGIN = "<!-- findings: written by tests/architecture/test_docs_current.py --write -->\n"
 END = "<!-- end of findings -->"
-PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md"), *(ROOT / n / "README.md" for n in ("keys", "schemas", "changelog.d"))])
+PAGES = sorted(
+    [*DOCS.rglob("*.md"), *ROOT.glob("*.md"), *(ROOT / n / "README.md" for n in ("keys", "schemas", "changelog.d"))]
+)
 
 
 @dataclass(frozen=True)
@@ -110,7 +116,7 @@ def test_command_with_its_options_stands_in_the_reference(command: str, options:
     assert command in found
     named = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", " ".join(re.findall(r"`([^`\n]+)`", found[command]))))
     assert options <= named
-    assert named - options <= {"--help", "--version", *(o for _, all_ in typer_commands() for o in all_)}
+    assert named - options <= {"-m"}, "python -m is no option; everything else that is named must exist"
 
 
 def test_reference_has_no_command_that_does_not_exist() -> None:
@@ -189,14 +195,13 @@ def classes_of(kind: typing.Any, seen: set[type] | None = None) -> set[type]:
 def test_entry_types_have_their_sections() -> None:
     """Every entry type has its heading in its document, in the order of the definition."""
     for page, types in (("ledger", values.LEDGER_TYPES), ("record", values.RECORD_TYPES)):
-        heads = [head for head in sections(read(f"formats/{page}.md"), "###") if "." in head]
-        assert heads == list(types)
+        assert list(sections(read(f"formats/{page}.md"), "###")) == list(types)
 
 
 @pytest.mark.parametrize(
     ("pages", "roots"),
     [
-        (["ledger", "pass-mark", "plan"], list(values.LEDGER_TYPES.values())),
+        (["ledger", "pass-mark", "plan", "record"], list(values.LEDGER_TYPES.values())),
         (["record"], list(values.RECORD_TYPES.values())),
         (["plan", "pass-mark", "test-set"], [values.Plan, values.Case]),
         (["log"], [values.Entry]),
@@ -242,7 +247,7 @@ def test_json_example_is_of_its_format(block: Block) -> None:
     """Each JSON example is what the document says it is, read by the strict decoder."""
     kind = block.info.partition(" ")[2]
     types = {"ledger-entry": values.LEDGER_TYPES, "record-entry": values.RECORD_TYPES}
-    single = {"case": values.Case, "opening": values.Opening, "pass-mark": values.PassMark}
+    single = {"case": values.Case, "pass-mark": values.PassMark}
     for line in [block.text] if kind == "plan" else block.text.splitlines():
         raw = line.encode()
         if kind in types:
@@ -251,16 +256,18 @@ def test_json_example_is_of_its_format(block: Block) -> None:
         elif kind == "plan":
             plan = codec.decode(values.Plan, canonical.parse(raw))
             for case in plan.test_set.cases:
-                assert case.opening is None or disclosure.commit(case.opening.salt, case.opening.value) == case.commitment
+                assert (
+                    case.opening is None or disclosure.commit(case.opening.salt, case.opening.value) == case.commitment
+                )
         elif kind == "exchange":
             read_exchange(raw, "docs")
+        elif kind == "opening":
+            disclosure.opening_of(canonical.decode(raw), "docs")
+            assert disclosure.commitment_of(raw) in block.page.read_text(encoding="utf-8")
         else:
             codec.decode(single[kind], canonical.decode(raw))
             if kind == "case" and block.page.stem == "canonical":
                 assert canonical.digest(raw) in read("formats/canonical.md")
-            if kind == "opening":
-                opening = canonical.decode(raw)
-                assert disclosure.commit(opening["salt"], opening["value"]) in read("formats/content.md")
 
 
 def test_note_and_key_examples_are_what_they_say() -> None:
@@ -306,7 +313,7 @@ def test_every_page_is_reachable_from_the_index() -> None:
         seen.add(page)
         links = re.findall(r"\]\(([^)\s#:]+\.md)", page.read_text(encoding="utf-8"))
         open_pages += [(page.parent / link).resolve() for link in links]
-    assert {page for page in DOCS.rglob("*.md")} - seen == set()
+    assert set(DOCS.rglob("*.md")) - seen == set()
 
 
 # ----------------------------------------------------------------------------------------------------------- console
@@ -369,23 +376,35 @@ def run_page(text: list[Step], folder: Path, home: Path) -> list[list[str]]:
 
 def console_pages() -> list[tuple[Path, str]]:
     """Return each page that has blocks to run, with the kind of folder they run in."""
-    return sorted({(block.page, block.info.removeprefix("console current").strip()) for block in blocks("console current")})
+    return sorted(
+        {(block.page, block.info.removeprefix("console current").strip()) for block in blocks("console current")}
+    )
 
 
 @pytest.mark.parametrize(("page", "where"), console_pages(), ids=lambda item: getattr(item, "stem", item) or "empty")
 def test_console_examples_are_current(page: Path, where: str, tmp_path: Path) -> None:
     """Every command that a document calls current does what stands beneath it."""
+    info = f"console current {where}".strip()
+    wanted = [
+        step
+        for block in blocks("console current")
+        if (block.page, block.info) == (page, info)
+        for step in steps(block.text)
+    ]
+    absent = [tool for tool in TOOLS if shutil.which(tool) is None and any(tool in step.command for step in wanted)]
+    if absent and not os.environ.get("CI"):
+        pytest.skip(f"not on this machine: {', '.join(absent)}")
     folder, home = tmp_path / "project", tmp_path / "home"
     folder.mkdir()
     if where == "example":
         for block in (*blocks("yaml"), *blocks("csv")):
+            if "file=" not in block.info:
+                continue
             name = folder / block.info.partition("file=")[2]
             name.parent.mkdir(exist_ok=True)
             name.write_text(block.text, encoding="utf-8")
         made = run_page([Step("trialplate run --yes >/dev/null 2>&1 && echo made", [])], folder, home)
         assert made == [["made"]]
-    info = f"console current {where}".strip()
-    wanted = [step for block in blocks("console current") if (block.page, block.info) == (page, info) for step in steps(block.text)]
     real = run_page(wanted, folder, home)
     assert len(real) == len(wanted), f"{page.name}: the shell ended at: {wanted[len(real)].command}"
     for step, lines in zip(wanted, real, strict=True):

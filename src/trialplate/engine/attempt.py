@@ -42,8 +42,10 @@ class Judgement:
 
 def judge_failure(failure: Failure, configuration: Configuration, scorers: Sequence[Scorer]) -> Judgement:
     """Return the outcome of an attempt without an answer, as it stands if nothing further is tried."""
-    own_far_end = configuration.runner in FAR_END_RUNNERS and failure.sent
-    cause, own, transient = _sorted(failure, own_far_end)
+    far_end = configuration.runner in FAR_END_RUNNERS
+    cause, own, transient = _sorted(failure, far_end and failure.sent)
+    if far_end and not failure.sent and cause in ("timeout", "closed_connection"):
+        cause = "refused_connection"  # it was never asked, so it failed nothing
     ended_by: Literal["model", "harness"] = "harness" if failure.kind in ("timeout", "too_long") else "model"
     if own:
         return Judgement("failed", cause, transient, ended_by, _zero(scorers), verdict="failed", error=failure.message)
@@ -53,8 +55,6 @@ def judge_failure(failure: Failure, configuration: Configuration, scorers: Seque
 def _sorted(failure: Failure, own_far_end: bool) -> tuple[Cause, bool, bool]:
     """Return (cause, the model's own, transient) of a failure."""
     kind = failure.kind
-    if configuration_far_end and not failure.sent and kind in ("timeout", "closed_connection", "transport"):
-        return "refused_connection", False, True  # nothing was asked of it yet
     if kind == "http_status":
         return _of_status(failure.status or 0, own_far_end)
     if kind in ("refused_connection", "not_started", "replay_miss"):

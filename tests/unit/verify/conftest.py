@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One real run, made once, and a copy of it for each test that damages it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from run_project import Project, make_project
+
+
+@pytest.fixture(scope="package")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project with one complete run; not to be changed."""
+    project = make_project(tmp_path_factory.mktemp("made"))
+    project.run()
+    return project
+
+
+@pytest.fixture
+def project(made: Project, tmp_path: Path) -> Project:
+    """A copy of it."""
+    shutil.copytree(made.folder, tmp_path / "project")
+    shutil.copytree(made.home, tmp_path / "home")
+    return Project(tmp_path / "project", tmp_path / "home")
