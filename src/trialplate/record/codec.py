@@ -20,6 +20,8 @@ __all__ = ["decode", "to_json"]
 
 T = TypeVar("T")
 _Reader = Callable[[Any, str], Any]
+_VERSIONS = frozenset({"format", "v"})
+"""Fields that name a format's version; a reader refuses those it does not know."""
 _readers: dict[Any, _Reader] = {}
 _writers: dict[type, tuple[tuple[str, Any, bool], ...]] = {}
 
@@ -28,7 +30,7 @@ def decode(cls: type[T], raw: Json, where: str = "") -> T:
     """Build a value of `cls` from parsed JSON.
 
     Raises:
-        FormatError: "SCHEMA", naming `where` and the path inside it.
+        FormatError: "SCHEMA", or "VERSION" for a format that is not known, naming `where` and the path inside it.
     """
     value: T = _reader(cls)(raw, where)
     return value
@@ -66,11 +68,11 @@ def _required(item: Any) -> bool:
     """Say whether a field is always written: without a default, or a literal that names a format."""
     if item.default is MISSING and item.default_factory is MISSING:
         return True
-    return item.name in {"format", "v"}
+    return item.name in _VERSIONS
 
 
-def _refuse(where: str, message: str) -> FormatError:
-    return FormatError(message, where=where, code="SCHEMA", hint="this file was not written by this version; see schemas/")
+def _refuse(where: str, message: str, code: str = "SCHEMA") -> FormatError:
+    return FormatError(message, where=where, code=code, hint="this file was not written by this version; see schemas/")
 
 
 def _reader(kind: Any) -> _Reader:
@@ -210,7 +212,8 @@ def _object(cls: Any) -> _Reader:
             try:
                 values[name] = reader(value, where)
             except FormatError as error:
-                raise _refuse(where, f"{name}: {error.message}") from None
+                code = "VERSION" if name in _VERSIONS else error.code
+                raise _refuse(where, f"{name}: {error.message}", code) from None
         if not required <= raw.keys():
             missing = ", ".join(sorted(required - raw.keys()))
             raise _refuse(where, f"missing field {missing}")

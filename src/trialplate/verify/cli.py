@@ -121,10 +121,12 @@ def _keys(item: str) -> list[PublicKey]:
     except (OSError, UnicodeDecodeError):
         lines = [item]  # too long for a path, or no text: then it is no key either, and is told so
     kept = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    hint = "give a public key line (name+id+base64), or a file that holds such lines"
+    if not kept:  # else whoever passes an unset variable would trust nobody, and not know it
+        raise UsageError("no key to trust: there is no key line in it", where=item[:80], hint=hint)
     try:
         return [parse_key(line) for line in kept]
     except TrialplateError as error:
-        hint = "give a public key line (name+id+base64), or a file that holds such lines"
         raise UsageError(f"no key to trust: {error.message}", where=item[:80], hint=hint) from None
 
 

@@ -96,9 +96,16 @@ def leak_in(text: str) -> Callable[[Json], str | None]:
     """Return a function that names a private string of a value which stands in the public text."""
 
     def leak(value: Json) -> str | None:
-        return next((item for item in _strings(value) if len(item) >= SHORTEST_LEAK and item in text), None)
+        return next((item for item in _strings(_private(value)) if len(item) >= SHORTEST_LEAK and item in text), None)
 
     return leak
+
+
+def _private(value: Json) -> Json:
+    """Return a value without what of a case stands in every plan, since rules select by it."""
+    if isinstance(value, dict) and "id" in value and "input" in value:
+        return {key: item for key, item in value.items() if key not in ("id", "kind", "tags", "suite")}
+    return value
 
 
 def _strings(value: Json) -> Iterator[str]:

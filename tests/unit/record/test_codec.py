@@ -29,11 +29,11 @@ ENTRY: dict[str, Any] = {"v": 1, "seq": 0, "time": "2026-11-30T10:00:00.000Z", "
 END: dict[str, Any] = {**START, "outcome": "passed"}
 
 
-def refused(cls: type, document: Any) -> str:
+def refused(cls: type, document: Any, code: str = "SCHEMA") -> str:
     """Return the words with which a document is refused."""
     with pytest.raises(FormatError) as caught:
         codec.decode(cls, document, "record.jsonl:7")
-    assert caught.value.code == "SCHEMA"
+    assert caught.value.code == code
     assert caught.value.where == "record.jsonl:7"
     assert caught.value.hint
     return caught.value.message
@@ -61,9 +61,8 @@ def test_decode_null_is_refused_in_every_field_that_is_no_free_json(cls: type) -
     hints = get_type_hints(cls, include_extras=True)
     for item in fields(cls):
         if hints[item.name] is not Any:
-            assert refused(cls, {item.name: None}).startswith(f"{item.name}: expected") or "form" in refused(
-                cls, {item.name: None}
-            )
+            told = refused(cls, {item.name: None}, "VERSION" if item.name in ("format", "v") else "SCHEMA")
+            assert told.startswith(f"{item.name}: expected") or "form" in told
 
 
 @pytest.mark.parametrize("document", [None, True, 1, 0.5, "text", [], [["v", 1]]])
@@ -106,7 +105,7 @@ def test_decode_wrong_literal_lists_the_right_ones(field: str, wrong: Any) -> No
 @pytest.mark.parametrize("wrong", [2, True, 1.0, "1", [1], {}])
 def test_decode_version_is_the_integer_one(wrong: Any) -> None:
     """Another version, or something that equals 1 without being it, is refused."""
-    assert "v: expected one of 1" in refused(Entry, {**ENTRY, "v": wrong})
+    assert "v: expected one of 1" in refused(Entry, {**ENTRY, "v": wrong}, "VERSION")
 
 
 def test_decode_list_lengths_and_kinds_are_checked() -> None:
@@ -193,4 +192,4 @@ def test_decode_of_a_type_without_reader_is_our_own_bug() -> None:
 
 def test_decode_plan_format_is_pinned() -> None:
     """A plan of another format version is refused before anything in it is believed."""
-    assert "format: expected one of trialplate-plan/1" in refused(Plan, {"format": "trialplate-plan/2"})
+    assert "format: expected one of trialplate-plan/1" in refused(Plan, {"format": "trialplate-plan/2"}, "VERSION")

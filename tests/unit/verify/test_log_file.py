@@ -172,7 +172,7 @@ def test_typed_entry_returns_entry_and_body() -> None:
     [
         (canonical.encode({**ENTRY, "seq": 5}), "ENTRY-ORDER"),
         (canonical.encode({**ENTRY, "type": "trial.note"}), "ENTRY-TYPE"),
-        (canonical.encode({**ENTRY, "v": 2}), "SCHEMA"),
+        (canonical.encode({**ENTRY, "v": 2}), "VERSION"),
         (canonical.encode({**ENTRY, "body": {**BODY, "more": 1}}), "SCHEMA"),
         (canonical.encode({**ENTRY, "extra": 1}), "SCHEMA"),
         (b"[]", "SCHEMA"),

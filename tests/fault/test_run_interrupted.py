@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ctrl-C and SIGTERM: exit 130, a closed and signed record that verifies, and no program left behind."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from processes import PATIENCE_S, Stopped, alive, blocking_project, wait_for
+from small_project import SmallProject, plan_text
+
+SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+
+STUBBORN = """\
+import asyncio, pathlib, sys
+from trialplate.cli.main import main
+from trialplate.runners.stand_in import StandInRunner
+
+async def answer(self, request, tools=()):
+    while True:
+        try:
+            pathlib.Path("asked").touch()
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            pathlib.Path("cancelled").touch()
+
+StandInRunner.answer = answer
+sys.exit(main(["run", "--yes"]))
+"""
+"""A run whose model takes no notice of being cancelled."""
+
+
+def close_of(project: SmallProject) -> dict[str, object]:
+    """Return the body of the record's last line, which must be run.close."""
+    last = json.loads((project.last / "record.jsonl").read_bytes().splitlines()[-1])
+    assert last["type"] == "run.close"
+    body: dict[str, object] = last["body"]
+    return body
+
+
+@SIGNALS
+@pytest.mark.parametrize("done", [0, 3])
+def test_interrupted_run_ends_with_130_and_a_record_that_verifies(
+    tmp_path: Path, number: signal.Signals, done: int
+) -> None:
+    """The attempt under way is ended as interrupted, the record is closed and signed, and the ledger pins it."""
+    project = blocking_project(tmp_path)
+    run = Stopped(project, done)
+    status, err = run.signal(number)
+    assert status == 130
+    assert "Traceback" not in err
+    assert "interrupted" in err
+    closed = close_of(project)
+    assert (closed["complete"], closed["reason"]) == (False, "interrupted")
+    assert project.codes() == set()
+    assert "RUN-UNFINISHED" in project.notes()
+    assert project.types()[-1] == "run.progress"
+    gate = project("gate", "latest", "--json")
+    assert (gate.code, gate.json["decision"]["decision"]) == (1, "inconclusive")
+    assert "UNFINISHED" in project("report").out
+
+
+@SIGNALS
+def test_interrupted_run_leaves_no_program_behind(tmp_path: Path, number: signal.Signals) -> None:
+    """The program that was being waited for is gone when the run is."""
+    run = Stopped(blocking_project(tmp_path), 0)
+    assert alive(run.child)
+    run.signal(number)
+    wait_for(lambda: not alive(run.child))
+
+
+def test_interrupted_attempts_are_unknown_and_not_failed(tmp_path: Path) -> None:
+    """What was under way at the interrupt counts as an error of nobody's, never as a wrong answer."""
+    project = blocking_project(tmp_path)
+    Stopped(project, 3).signal(signal.SIGINT)
+    counts = close_of(project)["counts"]
+    assert isinstance(counts, dict)
+    assert (counts["passed"], counts["failed"], counts["error"], counts["absent"]) == (3, 0, 1, 4)
+
+
+def test_second_interrupt_ends_a_run_that_does_not_heed_the_first(tmp_path: Path) -> None:
+    """Where something hangs on after the first ctrl-C, the second ends the process at once; what was signed verifies."""
+    project = SmallProject.write(tmp_path, plan_text("  m: {runner: stand-in, answers: [x]}", repeats=1))
+    script = tmp_path / "stubborn.py"
+    script.write_text(STUBBORN, encoding="utf-8")
+    with project.environment():
+        process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: (project.root / "asked").exists(), process)
+    process.send_signal(signal.SIGINT)
+    wait_for(lambda: (project.root / "cancelled").exists(), process)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert project.codes() == set()
+    assert project("gate", "latest").code == 1
