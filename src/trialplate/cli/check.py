@@ -7,17 +7,20 @@ and a decision is appended to the ledger. An identical decision is not appended 
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Sequence
 
-from trialplate.errors import TrialplateError
+from trialplate.errors import StorageError, TrialplateError
 from trialplate.record.values import Decision
 from trialplate.verify import cli
 from trialplate.verify.ledger_view import LedgerView
 from trialplate.verify.procedure import Verified
 
 __all__ = ["check"]
+
+TRIES = 5
 
 
 def check(arguments: Sequence[str]) -> int:
@@ -28,12 +31,27 @@ def check(arguments: Sequence[str]) -> int:
         for item in done:
             _remember(item)
         return code
-    code, verified, decision = cli.gate_run(options, os.environ)
-    if verified is not None:
-        _remember(verified)
-    if decision is not None and verified is not None and verified.ledger is not None and not options.no_append:
-        _append(verified.ledger, decision)
-    return code
+    gated = _gate(options)
+    _remember(gated.verified)
+    cli.show_gate(options, gated)
+    return gated.exit_code
+
+
+def _gate(options: argparse.Namespace) -> cli.Gated:
+    """Derive the decision and append it: what is printed stands in the ledger, or nothing is printed as decided."""
+    for _ in range(TRIES):
+        gated = cli.gate_run(options, os.environ)
+        ledger = gated.verified.ledger
+        if gated.decision is None or ledger is None or options.no_append:
+            return gated
+        try:
+            _append(ledger, gated.decision)
+            return gated
+        except StorageError as error:
+            if error.code != "LEDGER-MOVED":
+                raise
+            moved = error  # somebody appended meanwhile, perhaps another attempt: decide anew
+    raise moved
 
 
 def _remember(done: Verified) -> None:
@@ -64,5 +82,5 @@ def _append(ledger: LedgerView, decision: Decision) -> None:
     from trialplate.record import codec
 
     writer = open_writer(ledger.folder, ledger.keys[0].line)
-    entry = writer.append("decision", codec.to_json(decision))
+    entry = writer.append("decision", codec.to_json(decision), at=len(ledger.entries))
     print(f"decision appended as ledger entry {entry.seq}", file=sys.stderr)

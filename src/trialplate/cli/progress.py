@@ -61,6 +61,9 @@ class Progress:
             print(f"next: trialplate report {finished.run_id}", file=sys.stderr)
         else:
             unknown = counts.error + counts.absent + counts.skipped
+            if finished.causes:
+                told = ", ".join(f"{number} {cause}" for cause, number in finished.causes.items())
+                print(f"errors: {told}; the report shows each", file=sys.stderr)
             print(f"{unknown} trials are unknown, neither passed nor failed; the record is signed and valid", file=sys.stderr)
             print(f"next: trialplate report {finished.run_id}", file=sys.stderr)
 

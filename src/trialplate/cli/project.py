@@ -12,9 +12,10 @@ from trialplate.ledger.durable import storage
 from trialplate.ledger.keys import LedgerKey, load_signer
 from trialplate.ledger.ledger_writer import LedgerWriter
 from trialplate.ledger.log_writer import SetAside
+from trialplate.verify.cli import reader_of
 from trialplate.verify.findings import Report
-from trialplate.verify.known import config_folder, read_known
-from trialplate.verify.ledger_view import LedgerView, Reader, read_ledger
+from trialplate.verify.known import config_folder
+from trialplate.verify.ledger_view import LedgerView, read_ledger
 from trialplate.verify.locate import ledger_above
 
 __all__ = ["begin_ledger", "find_ledger", "open_ledger", "open_writer", "verified_ledger"]
@@ -51,7 +52,7 @@ def verified_ledger(folder: Path) -> LedgerView:
         VerificationError: it does not hold; the first finding says why.
     """
     report = Report("ledger")
-    view = read_ledger(folder, Reader(known=read_known(config_folder(os.environ))), report)
+    view = read_ledger(folder, reader_of(os.environ), report)
     found = next((item for item in report.findings if not item.note), None)
     if found is not None or view is None:
         assert found is not None  # noqa: S101  a ledger that cannot be read says why

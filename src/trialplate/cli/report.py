@@ -10,9 +10,8 @@ from trialplate.errors import EXIT_DONE, UsageError
 from trialplate.record.values import RECORD_TYPES, Json, TrialEnd, TrialKey
 from trialplate.reports.summary import failures
 from trialplate.reports.terminal import render
+from trialplate.verify.cli import reader_of
 from trialplate.verify.content import openings
-from trialplate.verify.known import config_folder, read_known
-from trialplate.verify.ledger_view import Reader
 from trialplate.verify.locate import Found, find_run, ledger_above
 from trialplate.verify.log_file import LogFile, typed_entry
 from trialplate.verify.procedure import verify
@@ -28,7 +27,7 @@ def show_report(name: str, *, by_tag: bool, failures: int, ledger: Path | None) 
     ledger = ledger or ledger_above(run)
     if ledger is None:
         raise UsageError("a record without its ledger cannot be reported on", where=name, hint="give --ledger DIR")
-    done = verify(Found(ledger, run), Reader(known=read_known(config_folder(os.environ))))
+    done = verify(Found(ledger, run), reader_of(os.environ))
     gate = done.gate
     if gate is None or not done.report.holds:
         print("\n".join(report_lines(done.report)))

@@ -61,6 +61,8 @@ class Finished:
     reason: str
     """complete, interrupted or infrastructure."""
     counts: Counts
+    causes: Mapping[str, int]
+    """Why trials ended in an error, and how many."""
 
     @property
     def exit_code(self) -> int:
@@ -261,4 +263,4 @@ def _close(
             run_id=run_id, size=size, root=root, status="complete" if complete else "incomplete", counts=counts
         )
         writer.append("run.end", codec.to_json(end))
-    return Finished(run_id, folder, reason, counts)
+    return Finished(run_id, folder, reason, counts, tally.causes)

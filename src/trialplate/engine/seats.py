@@ -60,11 +60,12 @@ def open_seats(prepared: Prepared, environ: Mapping[str, str]) -> Iterator[Seats
             if item.name not in prepared.matrix.counts:
                 continue
             cassette = _cassette(item, prepared, cassettes, closing)
+            texts = _texts(item.texts, prepared.opened)
             context = RunnerContext(
-                project=prepared.project, environ=environ, cassette=cassette, http=client, secrets=secrets
+                project=prepared.project, environ=environ, texts=texts, cassette=cassette, http=client, secrets=secrets
             )
             runner: Runner = plugins.load("runners", item.runner)(item, context)
-            seats[item.name] = Seat(item, runner, _texts(item.texts, prepared.opened))
+            seats[item.name] = Seat(item, runner, texts)
         yield Seats(seats, _scorers(prepared), secrets, clients)
 
 

@@ -23,11 +23,15 @@ class Tally:
     reasked: int = 0
     cost_nano: int = 0
     costs_unknown: int = 0
+    causes: dict[str, int] = field(default_factory=dict)
+    """Why trials ended in an error."""
 
     def trial_done(self, last: TrialEnd, *, attempts: int, reasked: bool) -> None:
         """Count a trial whose last attempt ended."""
         row = self.by_configuration.setdefault(last.trial[0], dict.fromkeys(OUTCOMES, 0))
         row[last.outcome] += 1
+        if last.outcome == "error" and last.cause is not None:
+            self.causes[last.cause] = self.causes.get(last.cause, 0) + 1
         self.attempts += attempts
         self.replayed += any(call.replayed for call in last.calls)
         self.reasked += reasked

@@ -116,15 +116,16 @@ class LedgerWriter:
         self._on_set_aside = on_set_aside
         self._lock_timeout_s = lock_timeout_s
 
-    def append(self, kind: str, body: Json) -> Appended:
+    def append(self, kind: str, body: Json, *, at: int | None = None) -> Appended:
         """Append one entry and return it with its checkpoint; see `append_many`."""
-        return self.append_many([(kind, body)])[0]
+        return self.append_many([(kind, body)], at=at)[0]
 
-    def append_many(self, entries: Sequence[tuple[str, Json]]) -> list[Appended]:
+    def append_many(self, entries: Sequence[tuple[str, Json]], *, at: int | None = None) -> list[Appended]:
         """Append entries under one lock and one checkpoint: all of them, or none.
 
         Args:
             entries: type and body of each, the body as JSON.
+            at: the number that the first of them must get, where it says something about all entries before it.
 
         Raises:
             FormatError: an entry or a file is not of its format; nothing was appended.
@@ -132,7 +133,7 @@ class LedgerWriter:
                 LEDGER-ROOT, LEDGER-ROLLED-BACK, LEDGER-FORK, KEY-CHANGED, GENESIS-CHANGED: the ledger does not hold;
                 nothing was written.
             StorageError: it could not be locked or written; nothing was appended. Only with the code KNOWN-NOT-KEPT it
-                was appended, but could not be remembered on this machine.
+                was appended, but could not be remembered on this machine. LEDGER-MOVED: it does not end at `at`.
         """
         for kind, body in entries:
             if kind == "log.genesis":
@@ -141,6 +142,10 @@ class LedgerWriter:
                 codec.decode(LEDGER_TYPES[kind], body, f"a new {kind} entry")
         with self._opened() as ledger:
             first = ledger.log.size
+            if at is not None and first != at:
+                message = f"{first - at} entries were appended to the ledger meanwhile"
+                hint = "do it again: it would be about the ledger as it was"
+                raise StorageError(message, where=str(self.folder), hint=hint, code="LEDGER-MOVED")
             lines = self._write(ledger, entries)
             self._remember(ledger)
             ledger.leaves += [leaf_hash(line) for line in lines]

@@ -33,13 +33,15 @@ def configuration_digest(configuration: Configuration) -> str:
 def attempt_key(configuration: Configuration) -> str:
     """Return the digest of what reaches the model.
 
-    Two full runs with one key and a case in common are attempts at the same thing. No label, price, limit, retry rule
-    or secret is in it, so that none of them resets the count; the author's `subject` is, since it says that the thing
-    under test has changed.
+    Two full runs with one key and a case in common are attempts at the same thing. No label, price, limit, retry rule,
+    seed or secret is in it, so that none of them resets the count; the author's `subject` is, since it says that the
+    thing under test has changed.
     """
     json = codec.to_json(replace(configuration, name="k", model="k", profile="k"))
     kept = ("runner", "model_id", "endpoint", "settings", "texts", "files", "subject")
     reaches: dict[str, Json] = {name: json[name] for name in kept if name in json}
+    if "settings" in reaches:
+        reaches["settings"] = {name: item for name, item in reaches["settings"].items() if name != "seed"}
     return canonical.digest_value({"trialplate": "attempt-key/1", **reaches})
 
 

@@ -127,6 +127,8 @@ class RunnerContext:
     """The project's folder: where commands run."""
     environ: Mapping[str, str]
     """The environment that secrets and allowed variables are taken from."""
+    texts: Mapping[tuple[str, str], Json] = field(default_factory=dict)
+    """The configuration's opened texts by (role, name), so that what cannot be used is refused before a run."""
     cassette: Cassette | None = None
     """Where exchanges are recorded or replayed; None: neither."""
     http: Callable[[], HttpClient] | None = None

@@ -18,7 +18,7 @@ A case without an entry is a failure `not_started`: a script that forgets a case
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from trialplate.errors import FormatError, SpecError
@@ -64,7 +64,25 @@ def make(configuration: Configuration, context: RunnerContext) -> StandInRunner:
     if len(scripts) != 1:
         where = f"models.{configuration.model}"
         raise SpecError("a stand-in needs one script", where=where, hint="add answers:", code="STAND-IN")
+    for entry in _objects(context.texts.get(("answers", scripts[0].name))):
+        kind = ScriptedError if "error" in entry else ScriptedAnswer
+        try:
+            codec.decode(kind, entry, "entry")
+        except FormatError as error:
+            where = f"models.{configuration.model}.answers"
+            hint = "an error is one of the kinds that a runner reports, such as timeout or http_status"
+            raise SpecError(f"the script holds an entry that cannot be used: {error.message}", where=where, hint=hint) from None
     return StandInRunner(scripts[0].name)
+
+
+def _objects(script: Json) -> Iterator[Mapping[str, Any]]:
+    """Yield every entry of a script that is an object, those under `attempts` by themselves."""
+    entries = list(script.values()) if isinstance(script, dict) else [script]
+    for entry in entries:
+        for item in entry if isinstance(entry, list) else [entry]:
+            if isinstance(item, dict):
+                nested = item.get("attempts")
+                yield from (e for e in (nested if isinstance(nested, list) else [item]) if isinstance(e, dict))
 
 
 class StandInRunner:

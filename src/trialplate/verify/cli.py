@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from trialplate.errors import EXIT_DONE, EXIT_NEGATIVE, EXIT_UNTRUSTED, TrialplateError, UsageError
@@ -23,7 +24,7 @@ from trialplate.verify.ledger_view import Reader
 from trialplate.verify.locate import Found, find, find_run, ledger_above
 from trialplate.verify.procedure import Verified, verify
 
-__all__ = ["gate_run", "main", "parser", "print_error", "reader_of", "verify_paths"]
+__all__ = ["Gated", "gate_run", "main", "parser", "print_error", "reader_of", "show_gate", "verify_paths"]
 
 
 def parser() -> argparse.ArgumentParser:
@@ -51,7 +52,9 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
     try:
         if options.command == "verify":
             return verify_paths(options, environ)[0]
-        return gate_run(options, environ)[0]
+        gated = gate_run(options, environ)
+        show_gate(options, gated)
+        return gated.exit_code
     except TrialplateError as error:
         print_error(error)
         return error.exit_code
@@ -66,7 +69,7 @@ def print_error(error: TrialplateError) -> None:
 
 def verify_paths(options: argparse.Namespace, environ: Mapping[str, str]) -> tuple[int, list[Verified]]:
     """Verify everything that was named; returns the highest exit code, and what was verified."""
-    reader = reader_of(options, environ)
+    reader = reader_of(environ, options.trust, options.against)
     found = [item for path in options.paths or ["."] for item in find(path, Path.cwd(), options.ledger)]
     others: dict[Path | None, Others] = {}
     done = [verify(item, reader, others.setdefault(item.ledger, {})) for item in found]
@@ -78,40 +81,59 @@ def verify_paths(options: argparse.Namespace, environ: Mapping[str, str]) -> tup
     return max((item.report.exit_code for item in done), default=EXIT_DONE), done
 
 
-def gate_run(options: argparse.Namespace, environ: Mapping[str, str]) -> tuple[int, Verified | None, Decision | None]:
-    """Verify a run and decide; returns the exit code, what was verified, and the decision if there is one."""
+@dataclass(frozen=True)
+class Gated:
+    """What was verified, and the decision, if the evidence holds."""
+
+    verified: Verified
+    decision: Decision | None
+
+    @property
+    def exit_code(self) -> int:
+        """Return 0 for accepted and nothing else."""
+        if self.decision is None:
+            return EXIT_UNTRUSTED
+        return EXIT_DONE if self.decision.decision == "accepted" else EXIT_NEGATIVE
+
+
+def gate_run(options: argparse.Namespace, environ: Mapping[str, str]) -> Gated:
+    """Verify a run and decide."""
     run = find_run(options.run, Path.cwd(), options.ledger)
     ledger = options.ledger or ledger_above(run)
     if ledger is None:
         raise UsageError("a record without its ledger cannot be gated", where=str(options.run), hint="give --ledger DIR")
-    done = verify(Found(ledger, run), reader_of(options, environ))
+    done = verify(Found(ledger, run), reader_of(environ, options.trust, options.against))
     if done.gate is None or not done.report.holds:
+        return Gated(done, None)
+    return Gated(done, done.gate.decide(configuration_named(done.gate.record, options.model)))
+
+
+def show_gate(options: argparse.Namespace, gated: Gated) -> None:
+    """Print a decision, or why there is none."""
+    done, decision = gated.verified, gated.decision
+    if decision is None or done.gate is None:
         if options.json:
             print_json(text.report_json(done.report))
         else:
             print("\n".join(text.report_lines(done.report)))
             print("NO DECISION: the evidence does not hold")
-        return EXIT_UNTRUSTED, done, None
-    name = configuration_named(done.gate.record, options.model)
-    decision = done.gate.decide(name)
-    if options.json:
+    elif options.json:
         print_json(text.decision_json(decision, done.report))
     else:
         print("\n".join(text.decision_lines(decision, done.gate.record.plan.pass_mark, done.report)))
-    return EXIT_DONE if decision.decision == "accepted" else EXIT_NEGATIVE, done, decision
 
 
-def reader_of(options: argparse.Namespace, environ: Mapping[str, str]) -> Reader:
+def reader_of(environ: Mapping[str, str], trust: Sequence[str] = (), against: Sequence[str] = ()) -> Reader:
     """Return who reads: trust from the arguments or the environment, known checkpoints from the user's own folder."""
-    given = list(options.trust) or [item for item in (environ.get("TRIALPLATE_TRUST", ""),) if item]
-    trust = [key for item in given for key in _keys(item)]
+    given = list(trust) or [item for item in (environ.get("TRIALPLATE_TRUST", ""),) if item]
+    keys = [key for item in given for key in _keys(item)]
     notes = []
-    for path in options.against:
+    for path in against:
         try:
             notes.append(Path(path).read_bytes())
         except OSError as error:
             raise UsageError(f"cannot read it ({error.strerror})", where=path, hint="give the file of a checkpoint") from None
-    return Reader(trust=trust, known=read_known(config_folder(environ)), against=notes)
+    return Reader(trust=keys, known=read_known(config_folder(environ)), against=notes)
 
 
 def _keys(item: str) -> list[PublicKey]:

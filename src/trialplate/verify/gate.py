@@ -85,6 +85,8 @@ class Gate:
         decision, reasons = combine(own.decision, own.reasons, attempts)
         if start.selection == "pilot":
             decision, reasons = "inconclusive", ("pilot",)
+        elif self.ledger.waived(record.run_id, before):
+            decision, reasons = "inconclusive", ("waived",)
         return Decision(
             run_id=record.run_id,
             configuration=configuration,

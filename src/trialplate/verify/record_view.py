@@ -212,7 +212,7 @@ def _read_lines(view: RecordView, entry: LedgerEntry, ledger: LedgerView, report
             view.closed, view.adopted = None, view.adopted + body.adopted
             checks.sessions += 1
     if log.frontier.root() != point.root:
-        raise VerificationError("its lines do not have the root of the checkpoint", where=shown, code="RECORD-ROOT")
+        report.found("RECORD-ROOT", "its lines do not have the root of the checkpoint", shown)
     if view.opened is None:
         raise VerificationError("a record begins with run.open", where=shown, code="ENTRY-ORDER")
     checks.finish(view.closed, view.start.selection)

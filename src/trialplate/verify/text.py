@@ -16,6 +16,7 @@ from trialplate.verify.findings import CHECKS, Report
 __all__ = ["decimal_text", "decision_json", "decision_lines", "margin_text", "report_json", "report_lines", "visible"]
 
 REASONS = {
+    "waived": "this run was waived: it does not count, and so it cannot decide",
     "pilot": "a pilot (a run of less than its plan) never decides",
     "selection": "the mark asks for a full run",
     "finished": "the run is unfinished: resume it or waive it",
@@ -114,9 +115,10 @@ def decision_lines(decision: Decision, mark: PassMark, report: Report) -> Iterat
         if reason in REASONS:
             yield f"  because: {REASONS[reason]}"
     for attempt in decision.attempts:
-        yield f"  attempt: run {attempt.run_id} {attempt.decision or attempt.status}"
+        state = attempt.decision or ("waived by the operator himself" if attempt.status == "waived" else attempt.status)
+        yield f"  attempt: run {attempt.run_id} {state}"
     if not decision.attempts:
-        yield "  attempts: this is the only full run of this configuration on these cases"
+        yield "  attempts: there is no other full run of this configuration on these cases"
     yield f"  level: {visible(report.said.get('V20', ''))}"
     yield f"  checkpoint: {report.checkpoint}"
 

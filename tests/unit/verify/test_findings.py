@@ -72,7 +72,7 @@ def test_codes_outside_are_raised_somewhere_and_are_no_findings() -> None:
     """The list of exceptions does not outlive what it excuses."""
     codes = raised_codes("record", "rules", "verify", "ledger")
     assert not set(OUTSIDE) & set(CODES)
-    assert {code for code in OUTSIDE if code not in codes} <= {"KEY-NAME"}  # stands beside a line break in the source
+    assert {code for code in OUTSIDE if code not in codes} <= {"KEY-NAME"}  # given without its keyword
 
 
 def test_codes_in_the_table_are_all_found_by_something() -> None:
