@@ -91,7 +91,7 @@ def test_next_run_after_a_full_disk_goes_through(begun: SmallProject) -> None:
     begun.run()
     said = begun("gate", "latest", "--json")
     assert said.code == 1
-    assert "attempt_open" in said.json["decision"]["reasons"]
+    assert [item["status"] for item in said.json["decision"]["attempts"]] == ["open"]
 
 
 def test_full_disk_while_a_decision_is_appended_is_an_error_and_not_an_acceptance(begun: SmallProject) -> None:

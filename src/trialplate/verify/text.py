@@ -128,7 +128,7 @@ def rule_text(rule: Rule, result: RuleResult, errors: str) -> str:
     word = {"pass": "holds", "fail": "does not hold", "inconclusive": "cannot be told"}[result.result]
     if rule.must_pass is not None:
         named = f"; {', '.join(map(visible, result.failing))}" if result.failing else ""
-        return f"{result.cases} named cases must pass; it {word} ({result.reason}{named})"
+        return f"{result.cases} named {counted(result.cases, 'case')} must pass; it {word} ({result.reason}{named})"
     sign = "at least" if rule.at_least is not None else "at most"
     text = f"{rule.of} {sign} {rule.at_least or rule.at_most}: {span_text(result)}; it {word}"
     return f"{text} ({margin_text(rule, result, errors)})"
@@ -156,10 +156,10 @@ def margin_text(rule: Rule, result: RuleResult, errors: str) -> str:
         return result.reason
     low, high, threshold = Fraction(result.low), Fraction(result.high), Fraction(result.threshold)
     if result.result == "inconclusive":
-        return f"{result.unknown} unknown cells could turn it"
+        return f"{result.unknown} unknown {counted(result.unknown, 'cell')} could turn it"
     passes, floor = result.result == "pass", rule.at_least is not None
     by_trial = rule.of in ("trial_pass_rate", "error_rate")
-    unit, weighed = ("trials", result.cells) if by_trial else ("cases", result.cases)
+    unit, weighed = ("trial", result.cells) if by_trial else ("case", result.cases)
     if rule.of == "trial_pass_rate" and errors == "exclude":
         weighed -= result.unknown
     down = floor == passes
@@ -168,8 +168,13 @@ def margin_text(rule: Rule, result: RuleResult, errors: str) -> str:
     gap = abs((low if down else high) - threshold) * weighed
     number = int(gap) + 1 if passes else -int(-gap // 1)
     if rule.of == "error_rate":
-        return f"{number} {'fewer' if down else 'more'} errors would turn it"
-    return f"{number} more {'failing' if down else 'passing'} {unit} would turn it"
+        return f"{number} {'fewer' if down else 'more'} {counted(number, 'error')} would turn it"
+    return f"{number} more {'failing' if down else 'passing'} {counted(number, unit)} would turn it"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a noun in its number."""
+    return noun if number == 1 else noun + "s"
 
 
 def decision_json(decision: Decision, report: Report) -> Json:

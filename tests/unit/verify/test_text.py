@@ -21,6 +21,7 @@ from trialplate.record.values import PassMark, Rule
 from trialplate.rules.passmark import evaluate
 from trialplate.verify.findings import CHECKS, Report
 from trialplate.verify.text import (
+    counted,
     decimal_text,
     margin_text,
     report_json,
@@ -64,7 +65,7 @@ def test_decimal_text_is_on_the_right_side_of_what_it_is_compared_with(
 
 # --------------------------------------------------------------------------------------------------------- margins
 
-_FLIPS = re.compile(r"(\d+) (more failing|more passing|fewer|more) (cases|trials|errors) would turn it")
+_FLIPS = re.compile(r"(\d+) (more failing|more passing|fewer|more) (cases?|trials?|errors?) would turn it")
 
 
 def _turns(rows: list[list[Repeat]], rule: Rule, errors: str, fold: str, told: str) -> None:
@@ -126,7 +127,7 @@ def test_margin_is_the_fewest_changes_that_turn_the_result(
         assert not floor
         return
     if now.result == "inconclusive":
-        assert told == (now.reason if now.low is None else f"{now.unknown} unknown cells could turn it")
+        assert told == (now.reason if now.low is None else f"{now.unknown} unknown {counted(now.unknown, 'cell')} could turn it")
         return
     if errors == "exclude" and of != "error_rate" and any("error" in row for row in rows):
         rows = [row for row in rows if "error" not in row] or [[1, 1]]  # a changed case must be wholly known
