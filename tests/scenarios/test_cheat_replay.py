@@ -3,37 +3,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from chat_server import ChatServer
 from forger import Forger
+from server_thread import ServerThread
 from small_project import SmallProject, plan_text
 
 from trialplate.record import canonical
-
-
-class ServerThread:
-    """A chat server on a loop of its own, so that the front door may have the main thread's."""
-
-    def __init__(self, server: ChatServer) -> None:
-        self.server = server
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever)
-
-    def __enter__(self) -> ChatServer:
-        self._thread.start()
-        asyncio.run_coroutine_threadsafe(self.server.start(), self._loop).result(30)
-        return self.server
-
-    def __exit__(self, *error: object) -> None:
-        asyncio.run_coroutine_threadsafe(self.server.__aexit__(None, None, None), self._loop).result(30)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(30)
-        self._loop.close()
 
 
 @pytest.fixture(scope="module")

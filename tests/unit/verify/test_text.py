@@ -146,10 +146,10 @@ def test_margin_is_the_fewest_changes_that_turn_the_result(
         (at_most("1"), [[1], [0]], "nothing could turn it"),
         (at_most("0.25"), [[0], [0], [0], [0]], "2 more passing cases would turn it"),
         (at_most("0.25", "error_rate"), [[1], [1], [1], [1]], "2 more errors would turn it"),
-        (at_most("0.25", "error_rate"), [["error"], ["error"], [1], [1]], "1 fewer errors would turn it"),
+        (at_most("0.25", "error_rate"), [["error"], ["error"], [1], [1]], "1 fewer error would turn it"),
         (at_least("0.5", "trial_pass_rate"), [[1, 1], [1, 0]], "2 more failing trials would turn it"),
-        (at_least("0.5", "case_pass_rate"), [[1, 1], [1, 0]], "1 more failing cases would turn it"),
-        (at_least("0.6"), [[1], [0], ["error"]], "1 unknown cells could turn it"),
+        (at_least("0.5", "case_pass_rate"), [[1, 1], [1, 0]], "1 more failing case would turn it"),
+        (at_least("0.6"), [[1], [0], ["error"]], "1 unknown cell could turn it"),
     ],
 )
 def test_margin_says_what_it_would_take(rule: Rule, rows: list[list[Repeat]], told: str) -> None:
