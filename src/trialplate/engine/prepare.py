@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from trialplate.record import codec
 from trialplate.record.matrix import Matrix, narrow
 from trialplate.record.values import Case, Json, Narrowing, Plan
 from trialplate.spec.freeze import Frozen, freeze
+from trialplate.spec.nearest import nearest
 from trialplate.spec.project import load_project
 from trialplate.verify.content import leak_in, public_text
 
@@ -72,8 +72,8 @@ def _check_narrowing(plan: Plan, narrowing: Narrowing) -> None:
     for option, given, known in (("--only", narrowing.only, cases), ("--models", narrowing.models, models)):
         for name in given:
             if name not in known:
-                near = difflib.get_close_matches(name, known, n=1)
-                hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(dict.fromkeys(known[:8]))}"
+                near = nearest(name, known)
+                hint = f"did you mean {near}?" if near else f"there are {', '.join(dict.fromkeys(known[:8]))}"
                 raise UsageError(f"{option}: there is no {name!r} in this plan", hint=hint)
 
 

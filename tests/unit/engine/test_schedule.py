@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who runs next: bounded, in order, and ended in order by a stop, a failure, or five outages in a row."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+from small_runs import ended
+
+from trialplate.engine.schedule import STOP_AFTER, Stop, drive
+from trialplate.record.values import TrialEnd, TrialKey
+
+KEYS: list[TrialKey] = [("m", f"q{n}", 1) for n in range(1, 21)]
+
+
+class Gate:
+    """Trials that begin when they are called and end when they are let go."""
+
+    def __init__(self) -> None:
+        self.begun: list[TrialKey] = []
+        self.cancelled: list[TrialKey] = []
+        self.waiting: dict[TrialKey, asyncio.Future[TrialEnd]] = {}
+        self.most = 0
+
+    async def run(self, key: TrialKey) -> TrialEnd:
+        """Be a trial."""
+        self.begun.append(key)
+        self.waiting[key] = asyncio.get_running_loop().create_future()
+        self.most = max(self.most, len(self.waiting))
+        try:
+            return await self.waiting[key]
+        except asyncio.CancelledError:
+            self.cancelled.append(key)
+            raise
+        finally:
+            del self.waiting[key]
+
+    async def settle(self) -> None:
+        """Let everything that can go on go on."""
+        for _ in range(10):
+            await asyncio.sleep(0)
+
+
+async def at_once(number: int, act: Callable[[Gate, Stop], Awaitable[None]]) -> tuple[Gate, list[TrialEnd], Stop]:
+    """Drive twenty trials while `act` decides when each ends."""
+    gate, stop, done = Gate(), Stop(), list[TrialEnd]()
+
+    def ended_one(end: TrialEnd) -> None:
+        done.append(end)
+        stop.saw(end)
+
+    driving = asyncio.create_task(drive(iter(KEYS), gate.run, ended_one, stop, number))
+    await gate.settle()
+    await act(gate, stop)
+    await driving
+    return gate, done, stop
+
+
+@pytest.mark.parametrize("number", [1, 3, 20, 50])
+async def test_drive_never_has_more_under_way_and_begins_in_order(number: int) -> None:
+    """The bound holds at every moment, and trials begin in the order of the matrix whichever ends first."""
+
+    async def last_first(gate: Gate, stop: Stop) -> None:
+        while gate.waiting:
+            gate.waiting[list(gate.waiting)[-1]].set_result(ended(gate.begun[-1]))
+            await gate.settle()
+
+    gate, done, stop = await at_once(number, last_first)
+    assert gate.most == min(number, len(KEYS))
+    assert gate.begun == KEYS
+    assert len(done) == len(KEYS)
+    assert stop.reason is None
+
+
+async def test_drive_stop_cancels_what_is_under_way_and_waits_for_it() -> None:
+    """After a stop nothing new begins; what had begun is cancelled and ends before drive returns."""
+
+    async def stop_it(gate: Gate, stop: Stop) -> None:
+        gate.waiting[KEYS[0]].set_result(ended(KEYS[0]))
+        await gate.settle()
+        stop.request("interrupted")
+
+    gate, done, stop = await at_once(3, stop_it)
+    assert gate.begun == KEYS[:4]
+    assert sorted(gate.cancelled) == sorted(KEYS[1:4])
+    assert not gate.waiting
+    assert ([end.trial for end in done], stop.reason) == ([KEYS[0]], "interrupted")
+
+
+async def test_drive_a_stop_asked_for_by_a_trial_that_ends_begins_no_other() -> None:
+    """The end that asks for a stop is the last one."""
+    stop, begun = Stop(), list[TrialKey]()
+
+    async def run(key: TrialKey) -> TrialEnd:
+        begun.append(key)
+        return ended(key)
+
+    await drive(iter(KEYS), run, lambda end: stop.request("budget"), stop, 1)
+    assert begun == KEYS[:1]
+
+
+async def test_drive_a_raising_trial_cancels_the_others_and_is_raised() -> None:
+    """A bug or a full disk ends the run; the others are cancelled first, so that they can write their end."""
+
+    async def break_one(gate: Gate, stop: Stop) -> None:
+        gate.waiting[KEYS[1]].set_exception(RuntimeError("full disk"))
+
+    with pytest.raises(RuntimeError, match="full disk"):
+        await at_once(3, break_one)
+
+
+async def test_drive_a_raising_trial_lets_the_others_end() -> None:
+    """What the cancelled trials do while they are cancelled is waited for."""
+    written: list[str] = []
+    release = asyncio.Event()
+
+    async def run(key: TrialKey) -> TrialEnd:
+        if key == KEYS[0]:
+            await release.wait()
+            raise RuntimeError("full disk")
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await asyncio.sleep(0)
+            written.append(key[1])
+            raise
+        raise AssertionError
+
+    driving = asyncio.create_task(drive(iter(KEYS), run, lambda end: None, Stop(), 3))
+    await asyncio.sleep(0)
+    release.set()
+    with pytest.raises(RuntimeError):
+        await driving
+    assert written == ["q2", "q3"]
+
+
+async def test_drive_that_is_cancelled_itself_ends_its_trials() -> None:
+    """Nothing is left running behind a cancelled run."""
+    gate = Gate()
+    driving = asyncio.create_task(drive(iter(KEYS), gate.run, lambda end: None, Stop(), 4))
+    await gate.settle()
+    driving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await driving
+    assert sorted(gate.cancelled) == sorted(KEYS[:4])
+
+
+async def test_drive_of_nothing_returns() -> None:
+    """An empty iterator is no hang."""
+    await drive(iter(()), Gate().run, lambda end: None, Stop(), 4)
+
+
+# ------------------------------------------------------------------------------------------------- five in a row
+
+
+def outage(number: int, name: str = "m") -> TrialEnd:
+    """Return the end of a trial that an outage took."""
+    return ended((name, f"q{number}", 1), outcome="error", cause="transport")
+
+
+async def test_stop_after_five_outages_over_different_cases() -> None:
+    """The fifth asks for the stop, and not the fourth."""
+    stop = Stop()
+    for number in range(1, STOP_AFTER + 1):
+        assert stop.reason is None
+        stop.saw(outage(number))
+    assert stop.reason == "infrastructure"
+    await stop.wait()
+
+
+async def test_stop_not_for_one_case_that_fails_again_and_again() -> None:
+    """Twenty repeats of one broken case are one case."""
+    stop = Stop()
+    for _ in range(20):
+        stop.saw(outage(1))
+    assert stop.reason is None
+
+
+async def test_stop_counts_in_a_row_and_by_configuration() -> None:
+    """An answer in between begins the count anew; another configuration's outages are its own."""
+    stop = Stop()
+    for number in range(1, 20):
+        stop.saw(outage(number) if number % 5 else ended(("m", f"q{number}", 1)))
+    assert stop.reason is None
+    for number in range(1, STOP_AFTER):
+        stop.saw(outage(number, "a"))
+        stop.saw(outage(number, "b"))
+    assert stop.reason is None
+    stop.saw(outage(STOP_AFTER, "b"))
+    assert stop.reason == "infrastructure"
+
+
+async def test_stop_failures_of_the_model_are_no_outage() -> None:
+    """A bad model may fail every case."""
+    stop = Stop()
+    for number in range(1, 20):
+        stop.saw(ended(("m", f"q{number}", 1), outcome="failed"))
+    assert stop.reason is None
+
+
+async def test_stop_keeps_its_first_reason() -> None:
+    """An interrupt that comes while the run already ends does not rename why."""
+    stop = Stop()
+    stop.request("infrastructure")
+    stop.request("interrupted")
+    assert stop.reason == "infrastructure"
