@@ -36,6 +36,7 @@ run: {{concurrency: {at_once}}}
 
 def main(rows: Sequence[str]) -> None:
     """Measure the rows named, or all."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as installed: modules are compiled once, not at every start
     every = {"http": http, "stand-in": stand_in, "memory": memory, "start": start, "verify": verify, "size": size}
     print(f"{os.cpu_count()} cores, Python {sys.version.split()[0]}, load {os.getloadavg()[0]:.1f}")
     for name in rows or every:

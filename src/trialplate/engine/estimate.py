@@ -39,9 +39,7 @@ def estimate(plan: Plan, matrix: Matrix, opened: Mapping[str, Json], cases: Mapp
         opened: the texts by commitment.
         cases: the cases by id.
     """
-    return [
-        _of(item, matrix, opened, cases) for item in plan.configurations if item.name in matrix.counts
-    ]
+    return [_of(item, matrix, opened, cases) for item in plan.configurations if item.name in matrix.counts]
 
 
 def _of(
@@ -51,14 +49,15 @@ def _of(
     shared = sum(_bytes(text) + 64 for text in sent)
     row = matrix.counts[configuration.name]
     trials = sum(row)
-    size = sum(repeats * (shared + _bytes(cases[case.id].input)) for case, repeats in zip(matrix.cases, row, strict=True))
+    inputs = [shared + _bytes(cases[case.id].input) for case in matrix.cases]
+    size = sum(repeats * each for each, repeats in zip(inputs, row, strict=True))
     tokens_in = -(-size // 3) + 16 * trials
     limits = [configuration.settings.get(name) for name in OUTPUT_LIMITS]
     longest = next((item for item in limits if isinstance(item, int)), UNSTATED_OUTPUT)
     tokens_out = longest * trials
     usage = Usage(input=tokens_in, output=tokens_out)
-    written = replace(usage, cache_write=tokens_in)  # a provider may bill all input as written to its cache, and dearer
-    costs = [cost_of(configuration.pricing, item) for item in (usage, written)]
+    cached = (replace(usage, cache_write=tokens_in), replace(usage, cache_read=tokens_in))  # which may be dearer
+    costs = [cost_of(configuration.pricing, item) for item in (usage, *cached)]
     dearest = max((item for item in costs if item is not None), key=lambda item: item.nano, default=None)
     return Estimate(configuration.name, trials, tokens_in, tokens_out, dearest)
 

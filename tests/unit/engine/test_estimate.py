@@ -18,10 +18,10 @@ SYSTEM, DOCUMENT, ANSWERS = "s" * 43, "d" * 43, "a" * 43
 CASES = {f"q{n}": asked(f"q{n}", input="x" * 300) for n in (1, 2, 3)}
 
 
-def estimated(texts: dict[str, Any] | None = None, repeats: int = 2, **fields: Any) -> Any:
+def estimated(opened: dict[str, Any] | None = None, repeats: int = 2, **fields: Any) -> Any:
     """Estimate one configuration over three cases."""
     plan = plan_of(3, configurations=[configuration(**fields)], repeats=repeats)
-    (found,) = estimate(plan, matrix_of(plan), texts or {}, CASES)
+    (found,) = estimate(plan, matrix_of(plan), opened or {}, CASES)
     return found
 
 
