@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -19,11 +20,10 @@ PATIENCE_S = 60.0
 """How long something that takes milliseconds may take on a busy machine before a test gives up."""
 
 BLOCKING = """\
-trialplate_calls="$CALLS"
-n=$(ls "$trialplate_calls" | wc -l)
-: > "$trialplate_calls/$$"
-if [ "$n" -ge "$BLOCK_AT" ]; then echo $$ > "$trialplate_calls.blocked"; exec sleep 600; fi
-printf 'Paris, 4, blue, 8'
+n=$(ls "$CALLS" | wc -l)
+: > "$CALLS/$$"
+if [ "$n" -ge "$BLOCK_AT" ]; then echo $$ > "$CALLS.blocked"; exec sleep 600; fi
+printf 'Paris 4 blue 8'
 """
 """A model that answers BLOCK_AT questions and then never again, telling who it is."""
 
@@ -51,20 +51,19 @@ class Stopped:
 
 def blocking_project(folder: Path, repeats: int = 2) -> SmallProject:
     """Return a project of four cases and one model, which is BLOCKING; it has a key and a ledger already."""
-    (folder / "project").mkdir(parents=True)
-    (folder / "project" / "model.sh").write_text(BLOCKING, encoding="utf-8")
-    (folder / "project" / "model.sh").rename(folder / "model.sh")
-    (folder / "project").rmdir()
-    models = "  good: {runner: command, argv: [sh, model.sh], env: [CALLS, BLOCK_AT]}"
+    models = f"  good: {{runner: command, shell: {json.dumps(BLOCKING)}, env: [CALLS, BLOCK_AT]}}"
     project = SmallProject.write(folder, plan_text(models, repeats=repeats))
-    (folder / "model.sh").rename(project.root / "model.sh")
     assert project("keys", "new", "small").code == 0
     assert project("ledger", "init", "small").code == 0
     return project
 
 
 def start(
-    project: SmallProject, *arguments: str, prepare: Callable[[], None] | None = None, stdout: int = subprocess.PIPE, **environ: str
+    project: SmallProject,
+    *arguments: str,
+    prepare: Callable[[], None] | None = None,
+    stdout: int = subprocess.PIPE,
+    **environ: str,
 ) -> subprocess.Popen[str]:
     """Start a command of trialplate in the project's folder, as a user's shell would."""
     with project.environment(PYTHONDONTWRITEBYTECODE="1", **environ):
@@ -74,7 +73,7 @@ def start(
             stdout=stdout,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=prepare,  # noqa: PLW1509  limits and capabilities can be set nowhere else
+            preexec_fn=prepare,  # limits and capabilities can be set nowhere else
         )
 
 

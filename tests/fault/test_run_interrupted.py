@@ -88,7 +88,9 @@ def test_second_interrupt_ends_a_run_that_does_not_heed_the_first(tmp_path: Path
     script = tmp_path / "stubborn.py"
     script.write_text(STUBBORN, encoding="utf-8")
     with project.environment():
-        process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
     wait_for(lambda: (project.root / "asked").exists(), process)
     process.send_signal(signal.SIGINT)
     wait_for(lambda: (project.root / "cancelled").exists(), process)

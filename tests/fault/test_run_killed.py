@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kill -9 of a run at known moments: what it leaves verifies, says that it is unfinished, and decides nothing."""
+"""A run killed with kill -9 at known moments: what it leaves verifies, says that it is unfinished, and decides nothing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,11 @@ def test_run_killed_in_its_nth_call_verifies_as_unfinished(tmp_path: Path, done:
     status, _ = run.signal(KILL)
     assert status == -KILL
     lines = (project.last / "record.jsonl").read_bytes().splitlines()
-    assert [json.loads(line)["type"] for line in lines] == ["run.open", *["trial.start", "trial.end"] * done, "trial.start"]
+    assert [json.loads(line)["type"] for line in lines] == [
+        "run.open",
+        *["trial.start", "trial.end"] * done,
+        "trial.start",
+    ]
     check_unfinished(project)
 
 
@@ -50,6 +54,15 @@ def test_child_of_a_killed_run_dies_with_it(tmp_path: Path) -> None:
     assert alive(run.child)
     run.signal(KILL)
     wait_for(lambda: not alive(run.child))
+
+
+def test_run_whose_terminal_is_closed_leaves_what_a_killed_one_does(tmp_path: Path) -> None:
+    """A hang-up ends the run and the program it was waiting for; the record verifies as unfinished."""
+    project = blocking_project(tmp_path)
+    run = Stopped(project, 2)
+    run.signal(signal.SIGHUP)
+    wait_for(lambda: not alive(run.child))
+    check_unfinished(project)
 
 
 @pytest.mark.parametrize("lines", [1, 2, 40, 400])
@@ -207,7 +220,7 @@ def test_run_killed_at_any_step_is_never_accepted_before_its_end_and_does_not_st
     "3 for ever: RUN-NOT-IN-LEDGER while run.start is not signed, FILE-MISSING (and gate 3) once it is",
 )
 def test_run_killed_before_its_record_was_signed_is_unfinished_and_not_untrusted(moments: list[Moment]) -> None:
-    """kill -9 leaves a project that verifies, at the earliest moments too."""
+    """A kill -9 leaves a project that verifies, at the earliest moments too."""
     early = [moment for moment in moments if moment.has_folder and not moment.has_checkpoint]
     assert len(early) > 50
     assert [moment for moment in early if moment.verify != 0] == []

@@ -228,7 +228,9 @@ def test_counts_of_the_engine_and_of_the_verifier_agree(trials: list[tuple[list[
     board, matrix = Board(), narrow(_PLAN, None)
     for kind, body in lines:
         wrong = (
-            board.start(codec.decode(TrialStart, body)) if kind == "trial.start" else board.end(codec.decode(TrialEnd, body))
+            board.start(codec.decode(TrialStart, body))
+            if kind == "trial.start"
+            else board.end(codec.decode(TrialEnd, body))
         )
         assert wrong is None
     assert board.counts(matrix) == tally.counts()

@@ -58,7 +58,9 @@ class Forger:
     def trial(self, configuration: str, case: str, repeat: int = 1) -> Entry:
         """Return the body of the last trial.end of a trial."""
         wanted = [configuration, case, repeat]
-        ends = [e["body"] for e in self.record if e["type"] == "trial.end" and e["body"]["trial"] == wanted]
+        ends: list[Entry] = [
+            e["body"] for e in self.record if e["type"] == "trial.end" and e["body"]["trial"] == wanted
+        ]
         return ends[-1]
 
     def drop(self, kind: str) -> None:
@@ -125,6 +127,10 @@ class Forger:
         self.sign_record_lines(record)
         self.sign_ledger_lines(lines)
 
+    def sign_ledger(self) -> None:
+        """Sign the ledger alone, as its entries now are; the record stays as it is."""
+        self.sign_ledger_lines([self._line(entry) for entry in self.ledger])
+
     def sign_record(self) -> None:
         """Number and sign the record alone; the ledger stays as it is."""
         self.sign_record_lines(self._record_lines())
@@ -165,7 +171,11 @@ class Forger:
             named = entry["body"].get(field)
             if isinstance(named, dict) and named["seq"] in self._named and "_kept" not in named:
                 other = self._named[named["seq"]]
-                entry["body"][field] = {"seq": other["seq"], "digest": canonical.digest(self._line(other)), "_kept": True}
+                entry["body"][field] = {
+                    "seq": other["seq"],
+                    "digest": canonical.digest(self._line(other)),
+                    "_kept": True,
+                }
         return canonical.encode(_without_marks(entry))
 
     def _reopen(self, start: Entry, lines: Sequence[bytes], raw: bytes) -> None:

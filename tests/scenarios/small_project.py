@@ -35,7 +35,13 @@ _PRIVATE = ("TRIALPLATE_KEY", "TRIALPLATE_KEY_FILE", "TRIALPLATE_TRUST")
 
 
 def plan_text(
-    models: str | None = None, *, repeats: int = 2, mark: str = "0.75", rules: str = "", evidence: str = "", extra: str = ""
+    models: str | None = None,
+    *,
+    repeats: int = 2,
+    mark: str = "0.75",
+    rules: str = "",
+    evidence: str = "",
+    extra: str = "",
 ) -> str:
     """Return a plan as its author writes it.
 
@@ -164,4 +170,4 @@ class SmallProject:
     def status(self, check: str) -> str:
         """Return what the newest run's verification says of a check."""
         checks = self("verify", "--json", str(self.last)).json[0]["checks"]
-        return next(item["status"] for item in checks if item["id"] == check)
+        return str(next(item["status"] for item in checks if item["id"] == check))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +16,9 @@ def gate(project: SmallProject, model: str = "good") -> int:
     return project("gate", "latest", "--model", model, "--no-append").code
 
 
-def forge(finished: SmallProject, tmp_path: Path, change: Callable[[Forger], None], *, recount: bool = True) -> SmallProject:
+def forge(
+    finished: SmallProject, tmp_path: Path, change: Callable[[Forger], object], *, recount: bool = True
+) -> SmallProject:
     """Let the key's owner change a run and sign everything again; return it as a stranger sees it."""
     forger = Forger(finished)
     change(forger)
@@ -110,7 +111,12 @@ def test_metric_verdict_and_outcome_that_contradict_are_found_though_all_is_sign
 
 @pytest.mark.parametrize(
     ("metrics", "code"),
-    [({"correct": 1.5}, "CELL-VALUE"), ({"correct": 0.1234567}, "CELL-VALUE"), ({"other": 1}, "CELL-VALUE"), ({}, "CELL-VALUE")],
+    [
+        ({"correct": 1.5}, "CELL-VALUE"),
+        ({"correct": 0.1234567}, "CELL-VALUE"),
+        ({"other": 1}, "CELL-VALUE"),
+        ({}, "CELL-VALUE"),
+    ],
     ids=["above one", "too fine", "of no scorer", "missing"],
 )
 def test_metric_that_no_scorer_could_give_is_found(
@@ -135,7 +141,9 @@ def test_counts_at_close_that_the_lines_contradict_are_found(finished: SmallProj
     assert gate(stranger) == 3
 
 
-@pytest.mark.parametrize(("field", "value"), [("status", "incomplete"), ("counts", {"failed": 0})], ids=["status", "counts"])
+@pytest.mark.parametrize(
+    ("field", "value"), [("status", "incomplete"), ("counts", {"failed": 0})], ids=["status", "counts"]
+)
 def test_run_end_that_contradicts_run_close_is_found(
     finished: SmallProject, tmp_path: Path, field: str, value: object
 ) -> None:
@@ -174,92 +182,6 @@ def test_error_relabelled_for_what_a_command_did_itself_is_found(tmp_path: Path)
     stranger = forge(project, tmp_path, change)
     assert stranger.codes() == {"CELL-VERDICT"}
     assert stranger("gate", "latest").code == 3
-
-
-# ------------------------------------------------------------------------------------------------------------ dropped
-
-
-def test_repeat_dropped_from_a_record_that_says_it_is_complete_is_found(finished: SmallProject, tmp_path: Path) -> None:
-    """A bad repeat that is left out leaves a hole in the planned matrix."""
-    stranger = forge(finished, tmp_path, lambda forger: forger.drop_trial("good", "q2", 1))
-    assert stranger.codes() == {"MATRIX-INCOMPLETE"}
-    assert gate(stranger) == 3
-
-
-def test_repeat_dropped_and_counted_as_absent_does_not_decide(finished: SmallProject, tmp_path: Path) -> None:
-    """Where the forger admits the hole, the record holds and the gate cannot decide on it."""
-
-    def change(forger: Forger) -> None:
-        forger.drop_trial("good", "q2", 1)
-        forger.record[-1]["body"].update(complete=False, reason="infrastructure")
-        forger.of("run.end")["body"]["status"] = "incomplete"
-
-    stranger = forge(finished, tmp_path, change)
-    assert stranger.codes() == set()
-    assert gate(stranger) == 1
-
-
-def test_plan_shrunk_so_that_the_bad_repeats_were_never_planned_is_found(finished: SmallProject, tmp_path: Path) -> None:
-    """A plan with fewer repeats than the record has makes those that are left unplanned."""
-    stranger = forge(finished, tmp_path, lambda forger: forger.plan["matrix"][0].update(repeats=1), recount=False)
-    assert "MATRIX-UNPLANNED" in stranger.codes()
-    assert gate(stranger) == 3
-
-
-def test_start_that_counts_other_trials_than_the_plan_is_found(finished: SmallProject, tmp_path: Path) -> None:
-    """run.start fixes the number of trials before the first call."""
-    forger = Forger(finished)
-    forger.of("run.start")["body"]["trials"] = 8
-    forger.drop("decision")
-    forger.sign(restate_start=False)
-    stranger = finished.as_stranger(tmp_path)
-    assert "CONFIGURATION-MISMATCH" in stranger.codes()
-    assert gate(stranger) == 3
-
-
-@pytest.mark.parametrize("where", ["before the close", "after the close"])
-def test_trial_asked_again_after_it_was_decided_is_found(finished: SmallProject, tmp_path: Path, where: str) -> None:
-    """A second, better attempt at a failed trial is an attempt after a decided one, wherever it stands."""
-
-    def change(forger: Forger) -> None:
-        wanted = ["good", "q2", 1]
-        pair = [e for e in forger.record if e["body"].get("trial") == wanted]
-        again = json.loads(json.dumps(pair))
-        for entry in again:
-            entry["body"]["attempt"] = 2
-        again[1]["body"].update(outcome="passed", verdict="passed", metrics={"correct": 1})
-        close = len(forger.record) - 1
-        at = close if where == "before the close" else close + 1
-        forger.record[at:at] = again
-        for entry in forger.record:
-            entry["time"] = forger.record[-1]["time"]
-        if where == "before the close":
-            forger.recount()
-
-    stranger = forge(finished, tmp_path, change, recount=False)
-    assert "ATTEMPT-AFTER-DECIDED" in stranger.codes()
-    assert gate(stranger) == 3
-
-
-@pytest.mark.parametrize(
-    ("change", "code"),
-    [
-        (lambda f: f.trial("good", "q1").update(attempt=2), "ATTEMPT-ORDER"),
-        (lambda f: f.record.insert(1, f.record.pop()), "ENTRY-ORDER"),
-        (lambda f: f.record.append({**f.record[0]}), "ENTRY-ORDER"),
-        (lambda f: f.record[5].update(time="2001-01-01T00:00:00.000Z"), "ENTRY-ORDER"),
-        (lambda f: f.rename_trial(["good", "q2", 1], ["good", "q9", 1]), "MATRIX-UNPLANNED"),
-        (lambda f: f.rename_trial(["good", "q2", 1], ["good", "q2", 3]), "MATRIX-UNPLANNED"),
-    ],
-    ids=["end without start", "close first", "opened twice", "earlier time", "unplanned case", "unplanned repeat"],
-)
-def test_record_whose_lines_cannot_have_happened_in_that_order_is_found(
-    finished: SmallProject, tmp_path: Path, change: Callable[[Forger], object], code: str
-) -> None:
-    """Lines that contradict the order of a run are findings, though all is signed."""
-    stranger = forge(finished, tmp_path, lambda forger: [change(forger)] and None, recount=False)
-    assert code in stranger.codes()
-    assert gate(stranger) == 3
 
 
 # ------------------------------------------------------------------------------------------------ rewritten, swapped
@@ -308,7 +230,7 @@ def test_test_set_swapped_and_all_signed_again_is_not_the_committed_one(
     finished: SmallProject, tmp_path: Path, change: Callable[[Forger], object]
 ) -> None:
     """With plan, start and record signed again, the test set is still not the one that was committed."""
-    stranger = forge(finished, tmp_path, lambda forger: [change(forger)] and None, recount=False)
+    stranger = forge(finished, tmp_path, change, recount=False)
     assert "TESTSET-MISMATCH" in stranger.codes()
     assert gate(stranger) == 3
 
@@ -367,7 +289,7 @@ def test_decision_with_one_forged_part_is_found(finished: SmallProject, tmp_path
     forger.sign()
     again = Forger(finished)
     again.of("decision")["body"][field] = forged
-    again.sign_ledger_lines([again._line(entry) for entry in again.ledger])
+    again.sign_ledger()
     stranger = finished.as_stranger(tmp_path)
     assert stranger.codes() == {"DECISION"}
     assert gate(stranger) == 3
@@ -388,7 +310,9 @@ def test_result_edited_under_a_stated_decision_contradicts_it(finished: SmallPro
 
 def test_answer_of_another_model_that_was_counted_is_found(tmp_path: Path) -> None:
     """A decided trial whose answer came from another model than the one asked is a finding."""
-    models = '  good: {runner: openai-compatible, url: "http://127.0.0.1:9/v1", model: m-small, retry: {max_retries: 0}}'
+    models = (
+        '  good: {runner: openai-compatible, url: "http://127.0.0.1:9/v1", model: m-small, retry: {max_retries: 0}}'
+    )
     project = SmallProject.write(tmp_path, plan_text(models, repeats=1))
     project.run(expect=4)
 

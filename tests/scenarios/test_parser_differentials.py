@@ -35,20 +35,33 @@ def text(literal: bytes) -> Change:
 
 
 def with_field(name: str, value: object) -> Change:
-    """Add a field to the document, written canonically."""
-    return lambda raw: canonical.encode({**canonical.decode(raw), name: value})
+    """Add a field to the document, or an item to a list, written canonically."""
+
+    def changed(raw: bytes) -> bytes:
+        document = canonical.decode(raw)
+        return canonical.encode([*document, value] if isinstance(document, list) else {**document, name: value})
+
+    return changed
 
 
 def reordered(raw: bytes) -> bytes:
     """Write the same document with its keys the other way round."""
-    value = canonical.decode(raw)
-    return json.dumps(dict(reversed(value.items())), separators=(",", ":"), ensure_ascii=False).encode()
+    document = canonical.decode(raw)
+    held = document[1] if isinstance(document, list) else document
+    turned = dict(reversed(held.items()))
+    fresh = [document[0], turned] if isinstance(document, list) else turned
+    return json.dumps(fresh, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 CHANGES: list[tuple[str, Change, str, tuple[str, ...]]] = [
     ("key twice, same value", lambda raw: _INTEGER.sub(rb"\1:\2,\1:\2", raw, count=1), "STRICT-DUPKEY", FILES),
     ("key twice, other value", lambda raw: _INTEGER.sub(rb"\1:999,\1:\2", raw, count=1), "STRICT-DUPKEY", FILES),
-    ("key twice, one escaped", lambda raw: _TEXT.sub(rb'"\\u0074":"x","t":"y",\g<0>', raw, count=1), "STRICT-DUPKEY", FILES),
+    (
+        "key twice, one escaped",
+        lambda raw: _TEXT.sub(rb'"\\u0074":"x","t":"y",\g<0>', raw, count=1),
+        "STRICT-DUPKEY",
+        FILES,
+    ),
     ("1E400", number("1E400"), "STRICT-NUMBER", FILES),
     ("-1E400", number("-1E400"), "STRICT-NUMBER", FILES),
     ("NaN", number("NaN"), "STRICT-NUMBER", FILES),
@@ -105,8 +118,8 @@ def plant(project: SmallProject, file: str, change: Change) -> None:
         path.write_bytes(edited([path.read_bytes()], 0, change)[0])
     elif file == "content":
         path = project.last / "content.jsonl"
-        salt = canonical.decode(raw_lines(path)[0])["salt"]
-        lines = [canonical.encode({"salt": salt, "value": {"n": 7}}), *raw_lines(path)]
+        salt = canonical.decode(raw_lines(path)[0])[0]
+        lines = [canonical.encode([salt, {"n": 7, "t": "x"}]), *raw_lines(path)]
         path.write_bytes(b"".join(line + b"\n" for line in edited(lines, 0, change)))
     elif file == "record":
         lines = raw_lines(project.last / "record.jsonl")
@@ -117,9 +130,7 @@ def plant(project: SmallProject, file: str, change: Change) -> None:
         forger.sign_ledger_lines(edited(lines, index, change))
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "code", "file"), ROWS, ids=[f"{file}: {name}" for name, _, _, file in ROWS]
-)
+@pytest.mark.parametrize(("name", "change", "code", "file"), ROWS, ids=[f"{file}: {name}" for name, _, _, file in ROWS])
 def test_bytes_that_parsers_read_differently_are_refused(
     finished: SmallProject, tmp_path: Path, name: str, change: Change, code: str, file: str
 ) -> None:
@@ -139,32 +150,19 @@ def test_entry_over_its_longest_is_refused_without_being_parsed(
     assert finished.as_stranger(tmp_path).codes() & {"STRICT-LIMIT"}
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason='the code VERSION ("use the version of trialplate that wrote it") is listed in findings.CODES and never '
-    "raised: an unknown version is SCHEMA, with the hint not to repair the file",
-)
 @pytest.mark.parametrize(
     ("file", "change"),
     [
-        ("record", number("2")),
         ("ledger", with_field("v", 2)),
         ("record", with_field("v", 2)),
         ("plan", with_field("format", "trialplate-plan/2")),
-    ][1:],
+    ],
     ids=["ledger entry", "record entry", "plan"],
 )
 def test_unknown_version_is_named_as_such(finished: SmallProject, tmp_path: Path, file: str, change: Change) -> None:
     """A file of a later version tells its reader to use that version, not that it is damaged."""
     plant(finished, file, change)
     assert "VERSION" in finished.as_stranger(tmp_path).codes()
-
-
-@pytest.mark.parametrize("file", TYPED)
-def test_unknown_version_is_refused(finished: SmallProject, tmp_path: Path, file: str) -> None:
-    """A reader refuses what it does not know."""
-    plant(finished, file, with_field("format", "trialplate-plan/2") if file == "plan" else with_field("v", 2))
-    assert finished.as_stranger(tmp_path).codes() & {"SCHEMA", "VERSION"}
     assert finished("gate", finished.last.name, "--model", "good").code == 3
 
 
@@ -338,20 +336,11 @@ def test_trust_that_cannot_be_read_is_an_error_and_never_no_trust(finished: Smal
     assert "no key to trust" in said.err
 
 
-TRUST_IN_NOBODY = pytest.mark.xfail(
-    strict=True,
-    reason="--trust with an empty text, or with a file that holds no key line, is read as no --trust at all: exit 0 at "
-    "A0 (or at A1 by known.json) where the caller demanded a key",
-)
-
-
-@TRUST_IN_NOBODY
 def test_empty_trust_argument_is_an_error(finished: SmallProject, tmp_path: Path) -> None:
     """`--trust "$UNSET_VARIABLE"` in a pipeline must not verify as if nothing had been demanded."""
     assert finished.as_stranger(tmp_path)("verify", "--trust", "").code == 2
 
 
-@TRUST_IN_NOBODY
 def test_empty_trust_file_does_not_lower_the_demand(finished: SmallProject, tmp_path: Path) -> None:
     """A file without any key, given as trust, must not be read as a demand that nothing has to meet."""
     (finished.root / "nobody.pub").write_text("# no key yet\n")
@@ -366,19 +355,12 @@ READERS = pytest.mark.parametrize(
 )
 
 
-def traceback_of(error: str) -> pytest.MarkDecorator:
-    """Mark what ends in a traceback today."""
-    return pytest.mark.xfail(
-        strict=True, raises=(KeyError, AttributeError, OSError), reason=f"locate._latest ends in a traceback: {error}"
-    )
-
-
 @READERS
 @pytest.mark.parametrize(
     "line",
     [
-        pytest.param(b'{"type":"run.start"}', id="no body", marks=traceback_of("KeyError")),
-        pytest.param(b'{"body":[],"type":"run.start"}', id="body a list", marks=traceback_of("AttributeError")),
+        pytest.param(b'{"type":"run.start"}', id="no body"),
+        pytest.param(b'{"body":[],"type":"run.start"}', id="body a list"),
         pytest.param(b'{"body":{"run_id":7},"type":"run.start"}', id="id a number"),
         pytest.param(b'{"body":{"run_id":"../../elsewhere"},"type":"run.start"}', id="id a path"),
         pytest.param(b'["type":"run.start"]', id="no JSON"),
@@ -394,7 +376,6 @@ def test_latest_in_a_damaged_ledger_is_a_clear_error(finished: SmallProject, arg
 
 
 @READERS
-@traceback_of("FileNotFoundError")
 def test_latest_without_the_ledgers_entries_is_a_clear_error(finished: SmallProject, arguments: list[str]) -> None:
     """A ledger whose entries are gone is named as such."""
     (finished.ledger / "entries.jsonl").unlink()

@@ -49,7 +49,8 @@ def test_private_texts_stand_in_no_public_file(finished: SmallProject) -> None:
 
 
 @pytest.mark.parametrize(
-    "place", ["plan.tag", "plan.subject", "plan.unpinned", "record.served", "record.finish", "ledger.reason", "ledger.waiver"]
+    "place",
+    ["plan.tag", "plan.subject", "plan.unpinned", "record.served", "record.finish", "ledger.reason", "ledger.waiver"],
 )
 def test_private_text_in_a_forged_public_file_is_found(finished: SmallProject, tmp_path: Path, place: str) -> None:
     """A private text in plan, record or ledger is found where the content that opens it is at hand."""
@@ -67,12 +68,62 @@ def test_private_text_in_a_forged_public_file_is_found(finished: SmallProject, t
     elif place == "ledger.reason":
         forger.of("commit.passmark")["body"]["reason"] = QUESTION
     else:
-        forger.ledger.append({**forger.ledger[-1], "type": "waiver", "body": {"run_id": "2" * 8 + "T" + "0" * 9 + "Z-" + "0" * 8, "reason": QUESTION}})
+        forger.ledger.append(
+            {
+                **forger.ledger[-1],
+                "type": "waiver",
+                "body": {"run_id": "2" * 8 + "T" + "0" * 9 + "Z-" + "0" * 8, "reason": QUESTION},
+            }
+        )
     forger.drop("decision")
     forger.sign()
     stranger = finished.as_stranger(tmp_path)
     assert "PRIVATE-TEXT-PUBLIC" in stranger.codes()
     assert stranger("gate", "latest", "--model", "good", "--no-append").code == 3
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="of what the far end named (served, finish, requests) only texts with a space are looked at, so a private text "
+    "that is one word of 16 characters or more is published unseen",
+)
+@pytest.mark.parametrize("field", ["served", "finish", "requests"])
+def test_private_word_without_a_space_in_the_record_is_found(tmp_path: Path, field: str) -> None:
+    """A private text of one long word that stands in the record is found like any other."""
+    word = "Donaudampfschifffahrtsgesellschaft"
+    cases = f"id,input,reference,tags\nq1,{word},Paris,geo\n"
+    project = SmallProject.write(tmp_path, plan_text("  m: {runner: stand-in, answers: [Paris]}", repeats=1), cases)
+    project.run()
+    forger = Forger(project)
+    forger.trial("m", "q1")[field] = [word] if field == "requests" else word
+    forger.sign()
+    assert "PRIVATE-TEXT-PUBLIC" in project.as_stranger(tmp_path).codes()
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="an answer of 16 characters or more that repeats something public (the plan's name, its own model id, a command "
+    "line) is taken for a leak: PRIVATE-TEXT-PUBLIC, verify and gate exit 3, and the model under test can make any record "
+    "worthless by saying its own name",
+)
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        (
+            "  m: {runner: command, shell: 'printf %s \"$MODEL_SAYS\"', env: [MODEL_SAYS], subject: assistant-2026.11.30}",
+            "assistant-2026.11.30",
+        ),
+        ("  m: {runner: command, argv: [printf, %s, Paris and 4 and blue and 8]}", ""),
+    ],
+    ids=["its version", "its command line"],
+)
+def test_answer_that_repeats_what_is_public_anyway_does_not_spoil_the_record(
+    tmp_path: Path, model: str, says: str
+) -> None:
+    """What stood in the open before the answer was given cannot have leaked from it."""
+    project = SmallProject.write(tmp_path, plan_text(model, repeats=1))
+    project.run(MODEL_SAYS=says)
+    assert project.codes() == set()
 
 
 def test_private_text_cannot_be_looked_for_where_content_is_withheld(finished: SmallProject) -> None:
@@ -116,7 +167,9 @@ def test_public_case_that_is_not_what_was_committed_is_found(tmp_path: Path) -> 
     ],
     ids=["an answer edited", "a line less", "emptied", "last line torn"],
 )
-def test_content_that_does_not_open_every_commitment_is_found(finished: SmallProject, change: object, code: str) -> None:
+def test_content_that_does_not_open_every_commitment_is_found(
+    finished: SmallProject, change: object, code: str
+) -> None:
     """Content is whole or withheld: an edited, missing or torn opening is a finding."""
     path = finished.last / "content.jsonl"
     assert callable(change)

@@ -58,7 +58,9 @@ def _version(value: bool) -> None:
 
 @app.callback()
 def options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Acceptance testing for language models and agents: commit a pass mark, run, gate, verify."""
 
@@ -93,19 +95,27 @@ def commit(plan: PlanArgument = HERE) -> int:
 @app.command()
 def run(
     plan: PlanArgument = HERE,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Run it. Without this, the estimate is printed and nothing is spent.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Run it. Without this, the estimate is printed and nothing is spent.")
+    ] = False,
     only: Annotated[str, typer.Option(metavar="ID,ID", help="A pilot: only these cases.")] = "",
     limit: Annotated[int | None, typer.Option(min=1, help="A pilot: only the first N cases.")] = None,
-    models: Annotated[str, typer.Option(metavar="NAME,NAME", help="A pilot: only these models or configurations.")] = "",
+    models: Annotated[
+        str, typer.Option(metavar="NAME,NAME", help="A pilot: only these models or configurations.")
+    ] = "",
     repeats: Annotated[int | None, typer.Option(min=1, help="A pilot: at most N repeats.")] = None,
-    cache: Annotated[str | None, typer.Option(metavar="off|live|replay", help="live records exchanges, replay never calls.")] = None,
+    cache: Annotated[
+        str | None, typer.Option(metavar="off|live|replay", help="live records exchanges, replay never calls.")
+    ] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Requests at once.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Estimate a plan, or run it with --yes."""
     from trialplate.cli.run import RunOptions, run_plan
 
-    options = RunOptions(yes=yes, only=only, limit=limit, models=models, repeats=repeats, cache=cache, jobs=jobs, json=json)
+    options = RunOptions(
+        yes=yes, only=only, limit=limit, models=models, repeats=repeats, cache=cache, jobs=jobs, json=json
+    )
     return run_plan(plan, options)
 
 
@@ -147,7 +157,9 @@ def waive(
 
 
 @app.command()
-def schema(name: Annotated[str | None, typer.Argument(help="Which format; without it, they are listed.")] = None) -> int:
+def schema(
+    name: Annotated[str | None, typer.Argument(help="Which format; without it, they are listed.")] = None,
+) -> int:
     """Print the JSON Schema of a format."""
     from trialplate.cli.schema import print_schema
 
@@ -165,7 +177,9 @@ def keys_new(name: Annotated[str, typer.Argument(help="A name for the key, such 
 @ledger_app.command("init")
 def ledger_init(
     name: Annotated[str | None, typer.Argument(help="The ledger's name; the folder's by default.")] = None,
-    key: Annotated[str | None, typer.Option(metavar="NAME", help="The key that signs it; needed if there are several.")] = None,
+    key: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The key that signs it; needed if there are several.")
+    ] = None,
 ) -> int:
     """Begin a ledger in this folder."""
     from trialplate.cli.ledger import begin

@@ -63,5 +63,6 @@ def init_project(starter: str, folder: Path) -> int:
     key = load_signer(name, os.environ)
     origin = begin_ledger(folder, name, key)
     print(f"made {folder} with the ledger {origin}, signed by {key.line}")
-    print(f"next:\n  cd {folder}\n  trialplate run            # the estimate; nothing is spent\n  trialplate run --yes\n  trialplate report --by-tag")
+    print(f"next:\n  cd {folder}\n  trialplate run            # the estimate; nothing is spent")
+    print("  trialplate run --yes\n  trialplate report --by-tag")
     return EXIT_DONE

@@ -69,7 +69,8 @@ def _words(entry: LedgerEntry) -> Iterator[str]:
         if body.supersedes is not None:
             yield f"supersedes entry {body.supersedes.seq}"
     elif isinstance(body, RunStart):
-        yield f"{body.run_id} {body.selection} {body.trials} trials, mark {body.pass_mark.seq}, test set {body.test_set.seq}"
+        yield f"{body.run_id} {body.selection} {body.trials} trials,"
+        yield f"mark {body.pass_mark.seq}, test set {body.test_set.seq}"
     elif isinstance(body, RunEnd):
         yield f"{body.run_id} {body.status} at {body.size} lines"
     elif isinstance(body, Pin):
@@ -84,7 +85,9 @@ def show_entry(seq: int, given: Path | None) -> int:
     """Print one entry, indented, in ASCII."""
     view = verified_ledger(find_ledger(Path.cwd(), given))
     if seq >= len(view.entries):
-        raise UsageError(f"there is no entry {seq}; the ledger has {len(view.entries)}", hint="see `trialplate ledger log`")
+        raise UsageError(
+            f"there is no entry {seq}; the ledger has {len(view.entries)}", hint="see `trialplate ledger log`"
+        )
     entry = view.entries[seq]
     print(json.dumps(canonical.decode(entry.line), indent=2, sort_keys=True))
     print(f"digest: {entry.ref.digest}")

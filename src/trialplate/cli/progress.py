@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person sees on stderr while a run goes on: one line that is redrawn on a terminal, a line now and then off it."""
+"""What a person sees on stderr while a run goes on: a line that is redrawn on a terminal, one now and then off it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ class Progress:
             return
         self.last = now
         line = _line(tally)
-        print(f"\r\x1b[2K{line}" if self.redraws else line, end="" if self.redraws else "\n", file=sys.stderr, flush=True)
+        print(
+            f"\r\x1b[2K{line}" if self.redraws else line, end="" if self.redraws else "\n", file=sys.stderr, flush=True
+        )
 
     def finished(self, finished: Finished) -> None:
         """Say how it ended, and what to type next."""
@@ -64,7 +66,10 @@ class Progress:
             if finished.causes:
                 told = ", ".join(f"{number} {cause}" for cause, number in finished.causes.items())
                 print(f"errors: {told}; the report shows each", file=sys.stderr)
-            print(f"{unknown} trials are unknown, neither passed nor failed; the record is signed and valid", file=sys.stderr)
+            print(
+                f"{unknown} trials are unknown, neither passed nor failed; the record is signed and valid",
+                file=sys.stderr,
+            )
             print(f"next: trialplate report {finished.run_id}", file=sys.stderr)
 
 

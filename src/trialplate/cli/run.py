@@ -146,9 +146,11 @@ def _print_estimate(prepared: Prepared, has_ledger: bool, options: RunOptions) -
         if item.cost is not None:
             total[item.cost.currency] = total.get(item.cost.currency, 0) + item.cost.nano
             price = f"at most {item.cost.nano / 1e9:.4f} {item.cost.currency}"
-        print(f"  {item.configuration}: {item.trials} trials, about {item.input_tokens} tokens in, {item.output_tokens} out, {price}")
+        tokens = f"about {item.input_tokens} tokens in, {item.output_tokens} out"
+        print(f"  {item.configuration}: {item.trials} trials, {tokens}, {price}")
     told = " + ".join(f"{nano / 1e9:.4f} {currency}" for currency, nano in total.items()) or "nothing that is known"
-    print(f"upper estimate: {'at least ' if unknown else ''}{told}" + (f"; unknown: {', '.join(unknown)}" if unknown else ""))
+    rest = f"; unknown: {', '.join(unknown)}" if unknown else ""
+    print(f"upper estimate: {'at least ' if unknown else ''}{told}{rest}")
     for warning in prepared.frozen.warnings:
         print(f"warning: {visible(warning)}")
     if plan.cache == "replay":
@@ -161,8 +163,9 @@ def _print_estimate(prepared: Prepared, has_ledger: bool, options: RunOptions) -
 def _plan_lines(plan: Plan, matrix: Matrix, prepared: Prepared) -> Iterator[str]:
     pilot = "" if prepared.narrowing is None else " (a pilot: logged, and it never decides)"
     yield f"{plan.name}: {matrix.size} trials{pilot}"
-    yield f"  {len(matrix.cases)} cases of {plan.test_set.name}, {len(matrix.counts)} configurations, scorers: " + ", ".join(
-        scorer.name for scorer in plan.scorers
+    yield (
+        f"  {len(matrix.cases)} cases of {plan.test_set.name}, {len(matrix.counts)} configurations, scorers: "
+        + ", ".join(scorer.name for scorer in plan.scorers)
     )
     for rule in plan.pass_mark.rules:
         yield f"  rule {_rule_words(rule)}"
@@ -179,4 +182,5 @@ def _rule_words(rule: Rule) -> str:
 def _resolution(plan: Plan, matrix: Matrix) -> Iterator[str]:
     """Say what so many cases can show."""
     number = len(matrix.cases)
-    yield f"  one case of {number} weighs {100 / number:.1f} points; an estimate says nothing about other cases than these"
+    weight = f"one case of {number} weighs {100 / number:.1f} points"
+    yield f"  {weight}; an estimate says nothing about other cases than these"

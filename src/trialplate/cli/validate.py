@@ -18,7 +18,9 @@ def validate_plan(plan: Path) -> int:
     tags = ", ".join(f"{tag} {number}" for tag, number in found.tags.items())
     print(f"OK: {visible(found.name)}, {found.trials} trials")
     print(f"  test set {visible(found.test_set)} ({found.visibility}): {found.cases} cases; {visible(tags)}")
-    print(f"  digest of the cases: {found.digest}" + (" (keep it to yourself)" if found.visibility == "private" else ""))
+    print(
+        f"  digest of the cases: {found.digest}" + (" (keep it to yourself)" if found.visibility == "private" else "")
+    )
     print(f"  pass mark {found.pass_mark}: {', '.join(found.rules)}")
     print(f"  configurations: {', '.join(found.configurations)}")
     print("  scorers: " + ", ".join(f"{name} on {number} cases" for name, number in found.scorers.items()))

@@ -90,7 +90,9 @@ async def judge_answer(
         hint = "list the id under `served:` if it is the same model"
         return Judgement("error", "wrong_model", error=f"{message}; {hint}")
     if answer.finish == "length":
-        return Judgement("limit", "truncated", metrics=_zero(plain), verdict="failed", error="cut off at its token limit")
+        return Judgement(
+            "limit", "truncated", metrics=_zero(plain), verdict="failed", error="cut off at its token limit"
+        )
     if answer.refusal or answer.finish == "content_filter":
         return Judgement("failed", "refusal", metrics=_zero(plain), verdict="failed")
     if not answer.text.strip():

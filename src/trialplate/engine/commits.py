@@ -39,9 +39,7 @@ def commit_plan(plan: Plan, ledger: LedgerView, writer: LedgerWriter) -> Commitm
     return Commitments(found, _commit_mark(plan, found, ledger, writer, made), tuple(made))
 
 
-def _commit_mark(
-    plan: Plan, test_set: EntryRef, ledger: LedgerView, writer: LedgerWriter, made: list[str]
-) -> EntryRef:
+def _commit_mark(plan: Plan, test_set: EntryRef, ledger: LedgerView, writer: LedgerWriter, made: list[str]) -> EntryRef:
     """Return the newest commitment to this very mark for this test set, appending one if another came after it."""
     digest = canonical.digest_value(codec.to_json(plan.pass_mark))
     earlier = [e for e in ledger.bodies(CommitPassMark) if e.body.test_set == test_set]

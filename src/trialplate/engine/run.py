@@ -154,9 +154,7 @@ def _start(prepared: Prepared, run_id: str, commitments: Commitments) -> RunStar
 def _open(prepared: Prepared, run_id: str, appended: Appended) -> RunOpen:
     return RunOpen(
         run_id=run_id,
-        start=StartProof(
-            entry=appended.line.decode(), note=appended.checkpoint.decode(), proof=tuple(appended.proof)
-        ),
+        start=StartProof(entry=appended.line.decode(), note=appended.checkpoint.decode(), proof=tuple(appended.proof)),
         plan=prepared.frozen.digest,
         seed=appended.digest,
         environment=environment_of(prepared.project),

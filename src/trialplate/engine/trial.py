@@ -95,7 +95,7 @@ class TrialRunner:
         self, seat: Seat, key: TrialKey, attempt: int, *, last: bool
     ) -> tuple[TrialEnd, Failure | None, bool]:
         """Make one attempt: journal its start, ask, judge, journal its end; says whether it was cancelled."""
-        name, case_id, repeat = key
+        _, case_id, repeat = key
         self.journal.line("trial.start", codec.to_json(TrialStart(trial=key, attempt=attempt)))
         request = Request(
             configuration=seat.configuration,

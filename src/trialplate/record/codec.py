@@ -123,27 +123,32 @@ def _scalar(kind: type) -> _Reader:
 
 def _marked(base: Any, markers: tuple[Any, ...]) -> _Reader:
     """Read a string that must match, or an integer that must not be too small."""
-    inner = _reader(base)
     for marker in markers:
         if isinstance(marker, Pattern):
-            matches = marker.check()
-
-            def read_text(raw: Any, where: str) -> Any:
-                if type(raw) is not str or not matches(raw):
-                    raise _refuse(where, f"{_shown(raw)} does not have the form {marker.regex}")
-                return raw
-
-            return read_text
+            return _text(marker)
         if isinstance(marker, AtLeast):
-            minimum = marker.minimum
+            return _count(marker.minimum)
+    return _reader(base)
 
-            def read_count(raw: Any, where: str) -> Any:
-                if type(raw) is not int or raw < minimum:
-                    raise _refuse(where, f"expected an integer of at least {minimum}, found {_shown(raw)}")
-                return raw
 
-            return read_count
-    return inner
+def _text(marker: Pattern) -> _Reader:
+    matches = marker.check()
+
+    def read(raw: Any, where: str) -> Any:
+        if type(raw) is not str or not matches(raw):
+            raise _refuse(where, f"{_shown(raw)} does not have the form {marker.regex}")
+        return raw
+
+    return read
+
+
+def _count(minimum: int) -> _Reader:
+    def read(raw: Any, where: str) -> Any:
+        if type(raw) is not int or raw < minimum:
+            raise _refuse(where, f"expected an integer of at least {minimum}, found {_shown(raw)}")
+        return raw
+
+    return read
 
 
 def _literal(choices: tuple[Any, ...]) -> _Reader:
@@ -195,7 +200,7 @@ def _object(cls: Any) -> _Reader:
     text = any(isinstance(item.type, str) for item in fields(cls))
     hints = get_type_hints(cls, include_extras=True) if text else {item.name: item.type for item in fields(cls)}
     readers: dict[str, _Reader] = {}
-    _readers[cls] = lambda raw, where: read(raw, where)
+    _readers[cls] = lambda raw, where: read(raw, where)  # noqa: PLW0108  for a class within itself: `read` comes later
     for item in fields(cls):
         readers[item.name] = _reader(hints[item.name])
     required = frozenset(item.name for item in fields(cls) if _required(item))

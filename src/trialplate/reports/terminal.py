@@ -151,9 +151,7 @@ def _tags(gate: Gate) -> Iterator[str]:
     yield from aligned(rows)
 
 
-def _failures(
-    gate: Gate, ends: Mapping[TrialKey, TrialEnd], opened: Mapping[str, Json], shown: int
-) -> Iterator[str]:
+def _failures(gate: Gate, ends: Mapping[TrialKey, TrialEnd], opened: Mapping[str, Json], shown: int) -> Iterator[str]:
     """Yield the trials that were not passed, with what was answered and why it failed."""
     seen: dict[str, int] = {}
     for item in failures(gate.record):
@@ -173,7 +171,11 @@ def _failures(
 
 
 def _opened(end: TrialEnd, opened: Mapping[str, Json]) -> Iterator[str]:
-    for label, commitment in (("answer", end.private.answer), ("why", end.private.reason), ("error", end.private.error)):
+    for label, commitment in (
+        ("answer", end.private.answer),
+        ("why", end.private.reason),
+        ("error", end.private.error),
+    ):
         if commitment is None:
             continue
         if commitment not in opened:

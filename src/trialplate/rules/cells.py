@@ -21,7 +21,18 @@ MICRO = 1_000_000
 """Metric values are counted in millionths: quantised to 6 decimals when written, summed as integers when read."""
 
 OWN_CAUSES = frozenset(
-    "empty refusal truncated rejected_request http_status exit_status closed_connection timeout bad_reply too_long".split()
+    (
+        "empty",
+        "refusal",
+        "truncated",
+        "rejected_request",
+        "http_status",
+        "exit_status",
+        "closed_connection",
+        "timeout",
+        "bad_reply",
+        "too_long",
+    )
 )
 """Causes for which a model may have failed by itself: then every metric of the trial is 0."""
 FAR_END_RUNNERS = frozenset({"http", "command", "python", "agent"})
@@ -35,7 +46,7 @@ def micro(value: float) -> int | None:
 
     The decimal text decides, never the binary float: 0.1 is one tenth.
     """
-    if value == 0 or value == 1:
+    if value in (0, 1):
         return int(value) * MICRO
     if not 0 < value < 1:
         return None
@@ -72,8 +83,8 @@ class Cell:
         "lost",
         "metrics",
         "outcome",
-        "received",
         "reasked",
+        "received",
         "replayed",
         "running",
         "verdict",

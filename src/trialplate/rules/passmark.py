@@ -29,7 +29,7 @@ from trialplate.record.values import (
 )
 from trialplate.rules.cells import MICRO, Board, Cell
 
-__all__ = ["RATES", "Evaluation", "case_passes", "evaluate", "fraction_text", "mean_extremes"]
+__all__ = ["RATES", "Evaluation", "Span", "case_passes", "evaluate", "fraction_text", "mean_extremes"]
 
 RATES = ("trial_pass_rate", "case_pass_rate", "error_rate")
 """Quantities that are always there."""
@@ -106,14 +106,18 @@ def _evidence(mark: PassMark, row: Row, selection: str, finished: bool) -> Itera
     met = total > 0 and share >= Fraction(wanted.complete)
     yield _demand("complete", met, f"at least {wanted.complete}", f"{attempted} of {total} trials")
     replayed = sum(1 for cell in begun if cell.replayed)
-    yield _demand("calls", wanted.calls == "any" or not replayed, wanted.calls, f"{replayed} of {total} trials replayed")
+    yield _demand(
+        "calls", wanted.calls == "any" or not replayed, wanted.calls, f"{replayed} of {total} trials replayed"
+    )
     reasked = sum(1 for cell in begun if cell.reasked)
     met = Fraction(reasked) <= Fraction(wanted.reasked) * total
     yield _demand("reasked", met, f"at most {wanted.reasked}", f"{reasked} of {total} cells")
     if wanted.infrastructure_errors is not None:
         errors = sum(1 for cell in begun if cell.final == "error")
         met = Fraction(errors) <= Fraction(wanted.infrastructure_errors) * total
-        yield _demand("infrastructure_errors", met, f"at most {wanted.infrastructure_errors}", f"{errors} of {total} cells")
+        yield _demand(
+            "infrastructure_errors", met, f"at most {wanted.infrastructure_errors}", f"{errors} of {total} cells"
+        )
     yield _demand("cases", len(row) >= wanted.cases, f"at least {wanted.cases}", str(len(row)))
     fewest = min((len(repeats) for _, repeats in row), default=0)
     yield _demand("repeats", fewest >= wanted.repeats, f"at least {wanted.repeats}", str(fewest))

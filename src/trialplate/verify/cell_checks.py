@@ -48,9 +48,13 @@ class CellChecks:
         known_before = (cell := self.board.cells.get(body.trial)) is not None and cell.known
         wrong = self.board.start(body)
         if wrong is not None:
-            self.report.found("ATTEMPT-AFTER-DECIDED" if known_before else "ATTEMPT-ORDER", f"{_name(body)}: {wrong}", where)
+            self.report.found(
+                "ATTEMPT-AFTER-DECIDED" if known_before else "ATTEMPT-ORDER", f"{_name(body)}: {wrong}", where
+            )
         if body.attempt > (self.configurations[name].retry.max_retries + 1) * self.sessions:
-            self.report.found("ATTEMPT-TOO-MANY", f"{_name(body)}: attempt {body.attempt} exceeds the plan's retries", where)
+            self.report.found(
+                "ATTEMPT-TOO-MANY", f"{_name(body)}: attempt {body.attempt} exceeds the plan's retries", where
+            )
 
     def end(self, body: TrialEnd, where: str) -> None:
         """Check a trial.end and fold it."""
@@ -93,7 +97,9 @@ class CellChecks:
         right = serves(configuration, body.served)
         answered = body.outcome in DECIDED and body.cause not in NOT_SERVED
         if answered and not right:
-            self.report.found("SERVED-FLAG", f"{_name(body)}: decided on an answer of {body.served or 'no named model'}", where)
+            self.report.found(
+                "SERVED-FLAG", f"{_name(body)}: decided on an answer of {body.served or 'no named model'}", where
+            )
 
     def _values(self, body: TrialEnd, where: str) -> None:
         """V17: metrics, verdict and outcome say the same."""

@@ -32,15 +32,23 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="trialplate", description="Check a ledger, a record and a decision, offline.")
     commands = top.add_subparsers(dest="command", required=True, metavar="verify|gate")
     check = commands.add_parser("verify", help="verify a project, a ledger, or a run, offline")
-    check.add_argument("paths", nargs="*", metavar="PATH", help="project, ledger, run folder, run id or latest (default: .)")
-    check.add_argument("--against", metavar="NOTE", action="append", default=[], help="a checkpoint the ledger must extend")
+    check.add_argument(
+        "paths", nargs="*", metavar="PATH", help="project, ledger, run folder, run id or latest (default: .)"
+    )
+    check.add_argument(
+        "--against", metavar="NOTE", action="append", default=[], help="a checkpoint the ledger must extend"
+    )
     decide = commands.add_parser("gate", help="verify a run and decide on one configuration")
     decide.add_argument("run", metavar="RUN", help="a path, a run id, its beginning, or latest")
     decide.add_argument("--model", metavar="NAME[/PROFILE]", help="the configuration to decide on")
-    decide.add_argument("--against", metavar="NOTE", action="append", default=[], help="a checkpoint the ledger must extend")
+    decide.add_argument(
+        "--against", metavar="NOTE", action="append", default=[], help="a checkpoint the ledger must extend"
+    )
     decide.add_argument("--no-append", action="store_true", help="decide without appending the decision to the ledger")
     for command in (check, decide):
-        command.add_argument("--trust", metavar="FILE|LINE", action="append", default=[], help="a public key line, or a file of them")
+        command.add_argument(
+            "--trust", metavar="FILE|LINE", action="append", default=[], help="a public key line, or a file of them"
+        )
         command.add_argument("--ledger", metavar="DIR", type=Path, help="the ledger, if it is not above the run")
         command.add_argument("--json", action="store_true", help="print one JSON object")
     return top
@@ -101,7 +109,9 @@ def gate_run(options: argparse.Namespace, environ: Mapping[str, str]) -> Gated:
     run = find_run(options.run, Path.cwd(), options.ledger)
     ledger = options.ledger or ledger_above(run)
     if ledger is None:
-        raise UsageError("a record without its ledger cannot be gated", where=str(options.run), hint="give --ledger DIR")
+        raise UsageError(
+            "a record without its ledger cannot be gated", where=str(options.run), hint="give --ledger DIR"
+        )
     done = verify(Found(ledger, run), reader_of(environ, options.trust, options.against))
     if done.gate is None or not done.report.holds:
         return Gated(done, None)
@@ -132,7 +142,9 @@ def reader_of(environ: Mapping[str, str], trust: Sequence[str] = (), against: Se
         try:
             notes.append(Path(path).read_bytes())
         except OSError as error:
-            raise UsageError(f"cannot read it ({error.strerror})", where=path, hint="give the file of a checkpoint") from None
+            raise UsageError(
+                f"cannot read it ({error.strerror})", where=path, hint="give the file of a checkpoint"
+            ) from None
     return Reader(trust=keys, known=read_known(config_folder(environ)), against=notes)
 
 

@@ -48,7 +48,8 @@ def check_content(record: RecordView, ledger: LedgerView, report: Report) -> Non
         for case in record.plan.test_set.cases:
             held = case.opening
             if held is not None and disclosure.commit(held.salt, held.value) != case.commitment:
-                report.found("CONTENT-MISMATCH", f"the public case {case.id} is not what was committed", f"{shown}/plan.json")
+                message = f"the public case {case.id} is not what was committed"
+                report.found("CONTENT-MISMATCH", message, f"{shown}/plan.json")
         if not (record.folder / "content.jsonl").exists():
             report.skip("V16", f"content withheld: {len(record.commitments)} commitments are not opened here")
             return
@@ -56,7 +57,8 @@ def check_content(record: RecordView, ledger: LedgerView, report: Report) -> Non
         _check_openings(record, public, leaks, shown, report)
     except (FormatError, VerificationError, OSError) as error:
         if isinstance(error, OSError):
-            error = VerificationError(f"content.jsonl cannot be read ({error.strerror})", where=shown, code="FILE-MISSING")
+            message = f"content.jsonl cannot be read ({error.strerror})"
+            error = VerificationError(message, where=shown, code="FILE-MISSING")
         report.caught(error)
 
 

@@ -38,6 +38,7 @@ CHECKS = {
 
 _RESTORE = "restore the file from a copy you trust, or treat the run as worthless"
 _ASK = "ask the signer for the file as it was written; do not repair it by hand"
+_RENAME = "do not share this plan or record: rename what repeats a private text, and run again"
 _SIGNER = "ask the log's owner, over another channel, which key signs; pass that key line with --trust"
 
 CODES = {
@@ -103,7 +104,7 @@ CODES = {
     "CONTENT-MISMATCH": ("V16", "ask for content.jsonl as it was written"),
     "CONTENT-MISSING": ("V16", "ask for the whole content.jsonl, or remove it: content is whole or withheld"),
     "CONTENT-UNUSED": ("V16", "nothing: openings whose trial never ended are left by a crash"),
-    "PRIVATE-TEXT-PUBLIC": ("V16", "do not share this plan or record: rename what repeats a private text, and run again"),
+    "PRIVATE-TEXT-PUBLIC": ("V16", _RENAME),
     "CELL-VALUE": ("V17", _ASK),
     "CELL-VERDICT": ("V17", _ASK),
     "COST": ("V17", _ASK),

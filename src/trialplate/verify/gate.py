@@ -78,9 +78,7 @@ class Gate:
         root = record.signed.checkpoint.root if size == record.size else record.roots.get(size, b"")
         end = self.ledger.end_of(record.run_id, before)
         finished = end is not None and end.body.size == size and closed is not None and closed.complete
-        own = evaluate(
-            record.plan, record.matrix, configuration, board, selection=start.selection, finished=finished
-        )
+        own = evaluate(record.plan, record.matrix, configuration, board, selection=start.selection, finished=finished)
         attempts = tuple(self._attempts(configuration, before, stated))
         decision, reasons = combine(own.decision, own.reasons, attempts)
         if start.selection == "pilot":
@@ -131,7 +129,8 @@ class Gate:
         derived = self.decide(stated.configuration, entry.seq, stated)
         if derived != stated:
             wrong = [name for name, value in stated.__dict__.items() if value != getattr(derived, name)]
-            message = f"{stated.configuration} is stated {stated.decision}; derived: {derived.decision} ({', '.join(wrong)} differ)"
+            said = f"{stated.configuration} is stated {stated.decision}"
+            message = f"{said}; derived: {derived.decision} ({', '.join(wrong)} differ)"
             self.report.found("DECISION", message, where)
 
     # ------------------------------------------------------------------------------------------------ other attempts

@@ -65,7 +65,9 @@ def find_run(name: str, here: Path, ledger: Path | None) -> Path:
         return path
     own = ledger_above(_absolute(here, ".")) if ledger is None else _absolute(here, ledger)
     if own is None:
-        raise UsageError(f"no run {name!r}, and no ledger here or above", hint="give the path of a run folder", code="RUN")
+        raise UsageError(
+            f"no run {name!r}, and no ledger here or above", hint="give the path of a run folder", code="RUN"
+        )
     runs = own.parent / "runs"
     if name == "latest":
         return runs / _latest(own)

@@ -88,9 +88,11 @@ def _from_record(run: Path, reader: Reader, report: Report) -> LedgerView | None
     """
     shown = f"runs/{run.name}"
     try:
-        point = parse_checkpoint(read_small(run / "checkpoint", f"{shown}/checkpoint", MAX_NOTE).decode().split("\n\n")[0] + "\n")
+        note = read_small(run / "checkpoint", f"{shown}/checkpoint", MAX_NOTE)
+        point = parse_checkpoint(note.decode().partition("\n\n")[0] + "\n")
         first = next(LogFile(run / "record.jsonl", f"{shown}/record.jsonl", 1).lines("RECORD"))
-        opened = codec.decode(RunOpen, codec.decode(Entry, canonical.decode(first, shown, MAX_ENTRY), shown).body, shown)
+        first_entry = codec.decode(Entry, canonical.decode(first, shown, MAX_ENTRY), shown)
+        opened = codec.decode(RunOpen, first_entry.body, shown)
         line = opened.start.entry.encode()
         entry = codec.decode(Entry, canonical.decode(line, shown, MAX_ENTRY), shown)
         start = codec.decode(RunStart, entry.body, shown)
@@ -119,4 +121,5 @@ def _say_alone(report: Report, signed: Signed) -> None:
         report.passed("V20", "A0: nobody you trust vouches for this record, and its signature was not checked")
     else:
         report.level = "A1"
-        report.passed("V20", f"A1: signed by {signed.key.name}+{signed.key.key_id.hex()}, a key you know; without its ledger")
+        signer = f"{signed.key.name}+{signed.key.key_id.hex()}"
+        report.passed("V20", f"A1: signed by {signer}, a key you know; without its ledger")

@@ -121,9 +121,7 @@ def plan_commitments(plan: Plan) -> list[str]:
 # ------------------------------------------------------------------------------------------------------------ plan
 
 
-def _check_plan(
-    raw: bytes, plan: Plan, entry: LedgerEntry, ledger: LedgerView, shown: str, report: Report
-) -> None:
+def _check_plan(raw: bytes, plan: Plan, entry: LedgerEntry, ledger: LedgerView, shown: str, report: Report) -> None:
     """V02, V09: the plan is the one that was started, and holds what was committed."""
     start: RunStart = entry.body
     where = f"{shown}/plan.json"
@@ -307,5 +305,3 @@ def board_at(folder: Path, plan: Plan, size: int) -> tuple[Board, RunClose | Non
         elif isinstance(body, RunClose | RunReopen):
             closed = body if isinstance(body, RunClose) else None
     return board, closed
-
-

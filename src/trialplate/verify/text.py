@@ -41,7 +41,8 @@ def decimal_text(value: Fraction, beside: Fraction | None = None, digits: int = 
     for places in range(digits, 19):
         scale = 10**places
         whole = round(value * scale)
-        if beside is None or value == beside or whole != round(beside * scale):
+        told = whole == value * scale if value == beside else beside is None or whole != round(beside * scale)
+        if told:
             return f"{whole // scale}.{whole % scale:0{places}d}"
     return str(value)
 
@@ -85,7 +86,9 @@ def report_json(report: Report) -> Json:
                 "id": check,
                 "title": title,
                 "status": report.status(check),
-                "sentence": report.skipped.get(check, "") if report.status(check) == "SKIP" else report.said.get(check, ""),
+                "sentence": report.skipped.get(check, "")
+                if report.status(check) == "SKIP"
+                else report.said.get(check, ""),
             }
             for check, title in CHECKS.items()
         ],

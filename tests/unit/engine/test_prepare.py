@@ -50,7 +50,10 @@ def test_prepare_selection_narrows_the_matrix(project_of: Callable[..., Project]
 
 def test_prepare_selection_that_leaves_nothing_is_refused(project_of: Callable[..., Project]) -> None:
     """A selection of a model and of cases that it is never asked is empty, and says so."""
-    plan = PLAN.replace("repeats: 2", "repeats: 1\nmatrix:\n  - {models: [good], cases: {id: q1}, repeats: 1}\n  - {models: [bad], cases: {id: [q2, q3]}, repeats: 1}")
+    plan = PLAN.replace(
+        "repeats: 2",
+        "repeats: 1\nmatrix:\n  - {models: [good], cases: {id: q1}, repeats: 1}\n  - {models: [bad], cases: {id: [q2, q3]}, repeats: 1}",
+    )
     project = project_of(plan)
     assert prepared(project).matrix.size == 3
     with pytest.raises(UsageError, match="leaves no trial"):
@@ -68,8 +71,16 @@ def test_prepare_opens_every_text_and_case_of_its_plan(project_of: Callable[...,
 @pytest.mark.parametrize(
     ("cases", "plan"),
     [
-        (CASES.replace("q1,What is the capital of France?", "What is the capital of France?,What is the capital of France?"), PLAN.replace("q1:", '"What is the capital of France?":')),
-        (CASES.replace("critical", "What is the capital of France?"), PLAN.replace("tag: critical", 'tag: "What is the capital of France?"')),
+        (
+            CASES.replace(
+                "q1,What is the capital of France?", "What is the capital of France?,What is the capital of France?"
+            ),
+            PLAN.replace("q1:", '"What is the capital of France?":'),
+        ),
+        (
+            CASES.replace("critical", "What is the capital of France?"),
+            PLAN.replace("tag: critical", 'tag: "What is the capital of France?"'),
+        ),
     ],
     ids=["id", "tag"],
 )

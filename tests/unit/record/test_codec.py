@@ -73,7 +73,7 @@ def test_decode_anything_but_an_object_is_refused(document: Any) -> None:
 
 @pytest.mark.parametrize("wrong", [True, False, 1.0, 0.0, "1", None, [1], -1])
 def test_decode_count_takes_integers_only(wrong: Any) -> None:
-    """true is not 1, 1.0 is not 1, and a count is never negative."""
+    """True is not 1, 1.0 is not 1, and a count is never negative."""
     assert "seq: expected an integer of at least 0" in refused(Entry, {**ENTRY, "seq": wrong})
 
 
@@ -124,7 +124,9 @@ def test_decode_map_values_are_checked() -> None:
 
 def test_decode_nested_place_is_told_from_the_outside_in() -> None:
     """A plan of thousands of lines is told where in it the fault is."""
-    message = refused(Configuration, {"name": "m", "model": "m", "profile": "p", "runner": "r", "retry": {"max_retries": -1}})
+    message = refused(
+        Configuration, {"name": "m", "model": "m", "profile": "p", "runner": "r", "retry": {"max_retries": -1}}
+    )
     assert message.startswith("retry: max_retries: expected an integer of at least 0")
 
 
@@ -171,7 +173,9 @@ def test_to_json_leaves_defaults_out_and_keeps_the_format() -> None:
     """An absent field is not written; the format and the version always are."""
     start = TrialStart(trial=("m", "q1", 1), attempt=1)
     assert codec.to_json(start) == START
-    end = TrialEnd(trial=("m", "q1", 1), attempt=1, outcome="passed", metrics={"correct": 0.0}, cost=Money(nano=0, currency="USD"))
+    end = TrialEnd(
+        trial=("m", "q1", 1), attempt=1, outcome="passed", metrics={"correct": 0.0}, cost=Money(nano=0, currency="USD")
+    )
     assert codec.to_json(end) == {**END, "metrics": {"correct": 0.0}, "cost": {"nano": 0, "currency": "USD"}}
     assert codec.to_json(Entry(seq=0, time=ENTRY["time"], type="t", body={})) == ENTRY
     assert codec.to_json(Rule(id="r", at_least="0.5", of="correct")) == {"id": "r", "at_least": "0.5", "of": "correct"}

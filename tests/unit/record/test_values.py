@@ -67,7 +67,7 @@ def test_counts_have_one_field_per_outcome() -> None:
 
 
 def test_decided_outcomes_are_those_that_are_known() -> None:
-    """error and skipped leave a cell unknown, and nothing else does."""
+    """Errors and skips leave a cell unknown, and nothing else does."""
     assert set(get_args(Outcome)) - DECIDED == {"error", "skipped"}
 
 

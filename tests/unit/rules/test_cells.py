@@ -26,7 +26,8 @@ def test_micro_six_decimals_are_counted_exactly(value: float, expected: int) -> 
 
 
 @pytest.mark.parametrize(
-    "value", [1.000001, -0.000001, 0.1234567, 1e-07, 0.30000000000000004, 2.0, float("nan"), float("inf"), -float("inf")]
+    "value",
+    [1.000001, -0.000001, 0.1234567, 1e-07, 0.30000000000000004, 2.0, float("nan"), float("inf"), -float("inf")],
 )
 def test_micro_outside_or_finer_is_refused(value: float) -> None:
     """A value outside [0,1], or finer than 6 decimals, is no metric value; it is never clamped or rounded."""
@@ -120,7 +121,9 @@ def test_board_lost_attempt_then_an_answer_is_reasked_and_known() -> None:
     ("fields", "reasked"),
     [({"received": 1}, True), ({"ended_by": "harness"}, True), ({}, False)],
 )
-def test_board_reasked_only_after_an_answer_began_or_the_harness_cut_it(fields: dict[str, object], reasked: bool) -> None:
+def test_board_reasked_only_after_an_answer_began_or_the_harness_cut_it(
+    fields: dict[str, object], reasked: bool
+) -> None:
     """A refused connection or a 429 before any answer may be tried again freely."""
     board = Board()
     board.start(_start(1))

@@ -53,7 +53,7 @@ def test_at_least_1899_of_2000_does_not_reach_95_percent() -> None:
     rows: list[list[Repeat]] = [[1]] * given["passed"] + [[0]] * (given["of"] - given["passed"])
     result, low, high = one(rows, at_least(given["min"]))
     assert (result, low, high) == ("fail", "1899/2000", "1899/2000")
-    assert one([[1]] + rows[:-1], at_least(given["min"]))[0] == "pass"
+    assert one([[1], *rows[:-1]], at_least(given["min"]))[0] == "pass"
 
 
 @pytest.mark.parametrize("given", [item for item in trouble("gate_boundary.json") if "values" in item])
@@ -456,7 +456,5 @@ def test_configurations_are_judged_by_their_own_cells() -> None:
     board = board_of([[1], [1]], "m")
     board.cells.update(board_of([[0], [0]], "n").cells)
     matrix = narrow(plan, None)
-    words = {
-        name: evaluate(plan, matrix, name, board, selection="full", finished=True).decision for name in ("m", "n")
-    }
+    words = {name: evaluate(plan, matrix, name, board, selection="full", finished=True).decision for name in ("m", "n")}
     assert words == {"m": "accepted", "n": "rejected"}

@@ -193,7 +193,7 @@ def _edited(line: bytes, change: Any) -> bytes:
         (lambda line: line[:-1], "CASSETTE-TORN"),
         (lambda line: line.replace(b":", b": ", 1), "STRICT-NONCANONICAL"),
         (lambda line: b"\n" + line, "STRICT-SYNTAX"),
-        (lambda line: _edited(line, lambda v: v.update(format="trialplate-exchange/2")), "SCHEMA"),
+        (lambda line: _edited(line, lambda v: v.update(format="trialplate-exchange/2")), "VERSION"),
         (lambda line: _edited(line, lambda v: v.update(note="x")), "SCHEMA"),
         (lambda line: _edited(line, lambda v: v["request"].update(body={"model": "other"})), "CASSETTE-KEY"),
         (lambda line: _edited(line, lambda v: v.update(repeat=2)), "CASSETTE-KEY"),

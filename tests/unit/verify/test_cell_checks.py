@@ -74,7 +74,12 @@ def test_end_honest_line_has_no_finding(outcome: str) -> None:
 
 _AFTER_SENDING = {"exit_status", "bad_reply", "too_long", "http_status", "transport"}
 _FAILURES = [
-    *((kind, sent, None) for kind in get_args(FailureKind) for sent in (True, False) if sent or kind not in _AFTER_SENDING),
+    *(
+        (kind, sent, None)
+        for kind in get_args(FailureKind)
+        for sent in (True, False)
+        if sent or kind not in _AFTER_SENDING
+    ),
     *(("http_status", True, status) for status in (400, 401, 404, 408, 413, 422, 429, 500, 503, 529)),
 ]
 

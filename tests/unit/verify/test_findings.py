@@ -45,7 +45,10 @@ def _codes_of(node: ast.Call) -> list[str]:
         item.value
         for value in values
         for item in ast.walk(value)
-        if isinstance(item, ast.Constant) and isinstance(item.value, str) and item.value[:1].isupper() and item.value.isupper()
+        if isinstance(item, ast.Constant)
+        and isinstance(item.value, str)
+        and item.value[:1].isupper()
+        and item.value.isupper()
     ]
 
 

@@ -31,7 +31,17 @@ RUN, OTHER = "20261130T100000000Z-0123abcd", "20261130T110000000Z-0123abcd"
 DIGEST = "sha256:" + "0" * 64
 ROOT = "sha256:" + "1" * 64
 COUNTS = Counts(
-    planned=1, passed=1, failed=0, limit=0, needs_input=0, error=0, skipped=0, absent=0, attempts=1, replayed=0, reasked=0
+    planned=1,
+    passed=1,
+    failed=0,
+    limit=0,
+    needs_input=0,
+    error=0,
+    skipped=0,
+    absent=0,
+    attempts=1,
+    replayed=0,
+    reasked=0,
 )
 
 
@@ -73,7 +83,11 @@ def test_end_of_a_run_is_not_undone_by_the_resume_of_another() -> None:
 def test_pins_of_a_run_come_in_order_of_size_and_hold_every_kind() -> None:
     """Progress, resume and end all pin the record."""
     view = view_of(
-        ("run.progress", pin(5)), ("run.end", end(9)), ("run.resume", pin(9)), ("run.progress", pin(2)), ("run.progress", pin(1, OTHER))
+        ("run.progress", pin(5)),
+        ("run.end", end(9)),
+        ("run.resume", pin(9)),
+        ("run.progress", pin(2)),
+        ("run.progress", pin(1, OTHER)),
     )
     assert [(size, seq) for size, _, seq in view.pins_of(RUN)] == [(2, 3), (5, 0), (9, 1), (9, 2)]
     assert [size for size, _, _ in view.pins_of(RUN, before=2)] == [5, 9]

@@ -49,7 +49,8 @@ def test_lines_keep_the_roots_of_pinned_sizes(log: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tail", "lines", "torn"), [(b"", 0, False), (b"x\n", 1, False), (b"x\ny", 1, True), (b"{", 0, True), (b"\n\n", 2, False)]
+    ("tail", "lines", "torn"),
+    [(b"", 0, False), (b"x\n", 1, False), (b"x\ny", 1, True), (b"{", 0, True), (b"\n\n", 2, False)],
 )
 def test_tail_is_told_as_lines_and_as_torn(log: Path, tail: bytes, lines: int, torn: bool) -> None:
     """Complete lines and a torn one beyond the checkpoint are told apart, and neither is counted."""
