@@ -214,11 +214,6 @@ def test_run_killed_at_any_step_is_never_accepted_before_its_end_and_does_not_st
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(
-    strict=True,
-    reason="between mkdir of the run folder and the first checkpoint of its record a crash leaves what verify calls exit "
-    "3 for ever: RUN-NOT-IN-LEDGER while run.start is not signed, FILE-MISSING (and gate 3) once it is",
-)
 def test_run_killed_before_its_record_was_signed_is_unfinished_and_not_untrusted(moments: list[Moment]) -> None:
     """A kill -9 leaves a project that verifies, at the earliest moments too."""
     early = [moment for moment in moments if moment.has_folder and not moment.has_checkpoint]

@@ -74,11 +74,6 @@ def test_full_disk_before_the_plan_is_written_leaves_no_run_in_the_ledger(begun:
     assert begun.types() == before
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the run folder is made before the ledger takes run.start: an error in between (full disk, locked ledger) "
-    "leaves a folder that makes `verify` of the project exit 3, RUN-NOT-IN-LEDGER, for ever",
-)
 def test_full_disk_before_the_start_leaves_a_project_that_verifies(begun: SmallProject) -> None:
     """A run that could not begin does not make the project untrusted."""
     ended(start(begun, "run", "--yes", prepare=file_limit(300)))
@@ -216,12 +211,11 @@ def test_output_whose_reader_is_gone_ends_quietly_and_never_as_an_acceptance(
     check_closed(arguments, process)
 
 
-NO_STDOUT = pytest.mark.xfail(strict=True, reason="`schema` writes to sys.stdout, which is None: a traceback")
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [pytest.param(item, marks=NO_STDOUT if item[0] == "schema" else ()) for item in COMMANDS],
+    COMMANDS,
     ids=[" ".join(item) for item in COMMANDS],
 )
 def test_command_without_a_standard_output_ends_quietly(rejected: SmallProject, arguments: list[str]) -> None:

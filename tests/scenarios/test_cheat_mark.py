@@ -133,11 +133,6 @@ def test_changed_mark_names_the_one_it_supersedes(fresh: SmallProject) -> None:
     assert "supersedes entry 2" in fresh("ledger", "log").out
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="DESIGN 5 wants it printed: a mark that was committed after runs on the same cases, or is looser than an "
-    "earlier one. Neither gate nor report nor verify says so",
-)
 def test_mark_committed_after_runs_on_the_same_cases_is_printed(fresh: SmallProject) -> None:
     """Whoever reads a decision is told that its mark came after earlier runs on these cases, and is looser."""
     fresh.set_plan(plan_text(mark="0.75"))

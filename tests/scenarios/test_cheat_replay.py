@@ -83,11 +83,6 @@ def test_one_replayed_answer_in_a_live_run_is_found(recorded: SmallProject, tmp_
     assert stranger("gate", "latest", "--no-append").code == 3
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="a replay whose trial.end lines list no call at all has nothing to flag: V13 passes, replayed counts 0, and "
-    "gate accepts it as live, although plan and run.start say cache: replay",
-)
 def test_replayed_answers_without_any_call_are_found(replayed: SmallProject, tmp_path: Path) -> None:
     """An answer of a model behind HTTP that names no call is a finding, or at the least no live evidence."""
     forger = Forger(replayed)

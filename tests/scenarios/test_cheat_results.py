@@ -320,6 +320,7 @@ def test_answer_of_another_model_that_was_counted_is_found(tmp_path: Path) -> No
         body = forger.trial("good", "q1")
         body.pop("cause")
         body.update(outcome="passed", verdict="passed", metrics={"correct": 1}, served="m-huge")
+        body["calls"] = [{"digest": "sha256:" + "0" * 64}]
 
     stranger = forge(project, tmp_path, change)
     assert stranger.codes() == {"SERVED-FLAG"}

@@ -20,13 +20,6 @@ WORSE = "Paris, 4, blue"
 BETTER = "Paris, 4, blue, 8"
 
 
-WAIVED = pytest.mark.xfail(
-    strict=True,
-    reason='DESIGN 5: a waiver is printed as "waived by the operator himself" when the key is the same; V18 of verify says '
-    'only "waived"',
-)
-
-
 def gate(project: SmallProject, *flags: str) -> tuple[int, str, list[str]]:
     """Gate the newest run and return exit code, decision and reasons."""
     said = project("gate", "latest", "--json", *flags)
@@ -86,7 +79,7 @@ def test_abandoned_run_that_is_waived_lets_the_second_decide(says: SmallProject)
     assert "the power went out" in says("ledger", "log").out
 
 
-@pytest.mark.parametrize("command", ["gate", "report", pytest.param("verify", marks=WAIVED)])
+@pytest.mark.parametrize("command", ["gate", "report", "verify"])
 def test_waived_attempt_is_printed_as_waived_by_the_operator_himself(says: SmallProject, command: str) -> None:
     """Whoever reads a decision after a waiver is told that no second person waived it."""
     first = abandon(says)
@@ -229,11 +222,6 @@ def test_waived_run_is_not_itself_accepted(says: SmallProject) -> None:
     assert says("gate", run_id).code == 1
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="verify of a project does not say that a run in its ledger has no folder here: every file of a run deleted "
-    "together is exit 0 without a word (a note would do)",
-)
 def test_run_whose_folder_was_deleted_is_mentioned_by_verify(finished: SmallProject) -> None:
     """Verify of a project names the runs that the ledger started and that are not there."""
     run_id = finished.last.name

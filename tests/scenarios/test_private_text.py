@@ -82,11 +82,6 @@ def test_private_text_in_a_forged_public_file_is_found(finished: SmallProject, t
     assert stranger("gate", "latest", "--model", "good", "--no-append").code == 3
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="of what the far end named (served, finish, requests) only texts with a space are looked at, so a private text "
-    "that is one word of 16 characters or more is published unseen",
-)
 @pytest.mark.parametrize("field", ["served", "finish", "requests"])
 def test_private_word_without_a_space_in_the_record_is_found(tmp_path: Path, field: str) -> None:
     """A private text of one long word that stands in the record is found like any other."""
@@ -100,12 +95,6 @@ def test_private_word_without_a_space_in_the_record_is_found(tmp_path: Path, fie
     assert "PRIVATE-TEXT-PUBLIC" in project.as_stranger(tmp_path).codes()
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="an answer of 16 characters or more that repeats something public (the plan's name, its own model id, a command "
-    "line) is taken for a leak: PRIVATE-TEXT-PUBLIC, verify and gate exit 3, and the model under test can make any record "
-    "worthless by saying its own name",
-)
 @pytest.mark.parametrize(
     ("model", "says"),
     [
@@ -113,7 +102,7 @@ def test_private_word_without_a_space_in_the_record_is_found(tmp_path: Path, fie
             "  m: {runner: command, shell: 'printf %s \"$MODEL_SAYS\"', env: [MODEL_SAYS], subject: assistant-2026.11.30}",
             "assistant-2026.11.30",
         ),
-        ("  m: {runner: command, argv: [printf, %s, Paris and 4 and blue and 8]}", ""),
+        ("  m: {runner: command, argv: [printf, \"%s\", \"Paris and 4 and blue and 8\"]}", ""),
     ],
     ids=["its version", "its command line"],
 )

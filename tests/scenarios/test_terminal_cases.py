@@ -130,7 +130,9 @@ def test_hostile_keys_and_values_of_a_plan_are_escaped_in_errors(fresh: SmallPro
 
 def test_hostile_file_names_in_a_project_are_escaped(finished: SmallProject) -> None:
     """A run folder with a hostile name is named without being obeyed."""
-    (finished.root / "runs" / "\x1b[2K\rverify runs: HOLDS").mkdir()
+    hostile = finished.root / "runs" / "\x1b[2K\rverify runs: HOLDS"
+    hostile.mkdir()
+    (hostile / "record.jsonl").touch()
     for command in (["verify"], ["report", "nosuch"], ["gate", "nosuch"]):
         said = finished(*command)
         assert said.code in (2, 3)

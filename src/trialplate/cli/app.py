@@ -98,11 +98,11 @@ def run(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Run it. Without this, the estimate is printed and nothing is spent.")
     ] = False,
-    only: Annotated[str, typer.Option(metavar="ID,ID", help="A pilot: only these cases.")] = "",
+    only: Annotated[str | None, typer.Option(metavar="ID,ID", help="A pilot: only these cases.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="A pilot: only the first N cases.")] = None,
     models: Annotated[
-        str, typer.Option(metavar="NAME,NAME", help="A pilot: only these models or configurations.")
-    ] = "",
+        str | None, typer.Option(metavar="NAME,NAME", help="A pilot: only these models or configurations.")
+    ] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="A pilot: at most N repeats.")] = None,
     cache: Annotated[
         str | None, typer.Option(metavar="off|live|replay", help="live records exchanges, replay never calls.")

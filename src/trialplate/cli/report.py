@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from trialplate.errors import EXIT_DONE, UsageError
+from trialplate.errors import EXIT_DONE, EXIT_NEGATIVE, UsageError
 from trialplate.record.values import RECORD_TYPES, Json, TrialEnd, TrialKey
 from trialplate.reports.summary import failures
 from trialplate.reports.terminal import render
@@ -31,8 +31,8 @@ def show_report(name: str, *, by_tag: bool, failures: int, ledger: Path | None) 
     gate = done.gate
     if gate is None or not done.report.holds:
         print("\n".join(report_lines(done.report)))
-        print("NO REPORT: the evidence does not hold")
-        return done.report.exit_code
+        print(f"NO REPORT: {'the run has no signed record' if done.report.holds else 'the evidence does not hold'}")
+        return done.report.exit_code or EXIT_NEGATIVE
     candidates = [item.name for item in gate.record.plan.configurations if item.role == "candidate"]
     decisions = [gate.decide(item) for item in candidates if item in gate.record.matrix.counts]
     ends, opened = _opened(gate.record, failures)

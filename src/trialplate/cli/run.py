@@ -34,9 +34,9 @@ class RunOptions:
     """What the command line said."""
 
     yes: bool
-    only: str
+    only: str | None
     limit: int | None
-    models: str
+    models: str | None
     repeats: int | None
     cache: str | None
     jobs: int | None
@@ -44,7 +44,7 @@ class RunOptions:
 
     def narrowing(self) -> Narrowing | None:
         """Return how the plan is narrowed; None if it is run in full."""
-        only, models = _names(self.only), _names(self.models)
+        only, models = _names("--only", self.only), _names("--models", self.models)
         if not (only or models or self.limit or self.repeats):
             return None
         return Narrowing(only=only, limit=self.limit, models=models, repeats=self.repeats)
@@ -56,8 +56,12 @@ class RunOptions:
         return cast("CacheMode | None", self.cache)
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+def _names(option: str, text: str | None) -> tuple[str, ...]:
+    """Return the names of a comma list; a list that was given and names nothing is a mistake, never a full run."""
+    names = tuple(part.strip() for part in (text or "").split(",") if part.strip())
+    if text is not None and not names:
+        raise UsageError(f"{option} names nothing", hint="name something, or leave the option out for a full run")
+    return names
 
 
 def run_plan(plan: Path, options: RunOptions) -> int:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from trialplate.errors import EXIT_DONE, UsageError
 
 __all__ = ["print_schema"]
@@ -20,5 +18,5 @@ def print_schema(name: str | None) -> int:
         return EXIT_DONE
     if name not in found:
         raise UsageError(f"there is no schema {name!r}", hint=f"there are {', '.join(found)}")
-    sys.stdout.write(found[name].decode())
+    print(found[name].decode(), end="")
     return EXIT_DONE

@@ -105,12 +105,13 @@ async def _score(answer: Answer, case: Case, scorers: Sequence[tuple[Scorer, Sco
     metrics: dict[str, float] = {}
     unknown: dict[str, Cause] = {}
     reasons: dict[str, str] = {}
-    failed = False
+    failed = voted = False
     for scorer, scores in scorers:
         try:
             score = await scores.score(case, answer.text)
             metrics[scorer.metric] = _metric(score, scorer.metric)
-            failed = failed or score.verdict != "passed"
+            failed = failed or score.verdict == "failed"
+            voted = voted or score.verdict is not None
             reasons[scorer.name] = score.reason
         except ScorerError as error:
             metrics.pop(scorer.metric, None)
@@ -118,8 +119,8 @@ async def _score(answer: Answer, case: Case, scorers: Sequence[tuple[Scorer, Sco
             reasons[scorer.name] = f"no score: {error}"
     if failed:
         return Judgement("failed", metrics=metrics, unknown=unknown, verdict="failed", reasons=reasons)
-    if unknown:
-        told = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+    if unknown or not voted:
+        told = "; ".join(f"{name}: {reason}" for name, reason in reasons.items()) or "no scorer gave a verdict"
         return Judgement("error", "scorer", metrics=metrics, unknown=unknown, reasons=reasons, error=told)
     return Judgement("passed", metrics=metrics, verdict="passed", reasons=reasons)
 

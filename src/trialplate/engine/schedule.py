@@ -33,7 +33,7 @@ class Stop:
     def saw(self, end: TrialEnd) -> None:
         """Count infrastructure errors in a row, and ask to stop when nothing gets through any more."""
         name, case, _ = end.trial
-        if end.outcome != "error" or end.cause == "scorer":
+        if end.outcome != "error":
             self._in_a_row.pop(name, None)
             return
         cases = self._in_a_row.setdefault(name, set())

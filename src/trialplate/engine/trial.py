@@ -30,6 +30,7 @@ from trialplate.record.values import (
 from trialplate.rules.cost import cost_of
 from trialplate.runners.base import Answer, Failure, Request, Runner
 from trialplate.scorers.base import Scorer as ScorerObject
+from trialplate.verify.content import SHORTEST_LEAK
 
 __all__ = ["Journal", "Seat", "TrialRunner"]
 
@@ -155,24 +156,44 @@ class TrialRunner:
             latency_ms=far.latency_ms if far is not None else 0,
             wall_ms=round((time.monotonic() - began) * 1000),
             received=_received(answer, failure),
-            finish=_short(answer.finish) if answer is not None else None,
-            served=_short(far.served) if far is not None else None,
-            requests=far.request_ids if far is not None else (),
+            finish=self._public(answer.finish, key, answer) if answer is not None else None,
+            served=self._served(far.served, key, answer) if far is not None else None,
+            requests=tuple(i for i in (far.request_ids if far is not None else ()) if self._public(i, key, answer)),
             calls=far.calls if far is not None else (),
-            private=self._private(judgement, answer),
+            private=self._private(judgement, answer, key),
         )
         self.journal.line("trial.end", codec.to_json(end))
         self.tally.spent(end)
         return end
 
-    def _private(self, judgement: Judgement, answer: Answer | None) -> Private:
+    def _served(self, text: str | None, key: TrialKey, answer: Answer | None) -> str | None:
+        """Return the served model's name: what the plan names itself may always stand in the open."""
+        configuration = self.seats[key[0]].configuration
+        if text is not None and text in (configuration.model_id, *configuration.served):
+            return text
+        return self._public(text, key, answer)
+
+    def _public(self, text: str | None, key: TrialKey, answer: Answer | None) -> str | None:
+        """Return what a far end named if it may stand in the open: short, and no echo of a private text.
+
+        A far end could put a prompt into a header; the record would publish it.
+        """
+        if not text or len(text) > 128 or not text.isascii() or not text.isprintable():
+            return None
+        if len(text) < SHORTEST_LEAK:
+            return text
+        held = [self.cases[key[1]].input, *(t for t in self.seats[key[0]].texts.values() if isinstance(t, str))]
+        held += [answer.text] if answer is not None else []
+        return None if any(text in item or (len(item) >= SHORTEST_LEAK and item in text) for item in held) else text
+
+    def _private(self, judgement: Judgement, answer: Answer | None, key: TrialKey) -> Private:
         """Journal what opens the private parts, and return their commitments."""
         found: dict[str, str] = {}
         if answer is not None:
             found["answer"] = self._commit(canonical.text_out(answer.text))
             if answer.transcript is not None:
                 found["transcript"] = self._commit(answer.transcript)
-            if answer.served is not None and _short(answer.served) is None:
+            if answer.served is not None and self._served(answer.served, key, answer) is None:
                 found["served"] = self._commit(canonical.text_out(answer.served))
         if judgement.reasons:
             found["reason"] = self._commit({k: canonical.text_out(v) for k, v in judgement.reasons.items()})
@@ -192,10 +213,3 @@ def _received(answer: Answer | None, failure: Failure | None) -> int:
     if failure is None or failure.kind == "http_status":
         return 0
     return failure.received
-
-
-def _short(text: str | None) -> str | None:
-    """Return a far end's string if it may stand in the open: at most 128 printable ASCII characters."""
-    if text and len(text) <= 128 and text.isascii() and text.isprintable():
-        return text
-    return None

@@ -142,8 +142,10 @@ def _rule(rule: Rule, plan: Plan, matrix: Matrix, row: Row) -> RuleResult:
     if quantity not in RATES:
         metric_cases = {case.id for case in matrix.cases if any(s.metric == quantity for s in matrix.applicable(case))}
         chosen = [(case, repeats) for case, repeats in chosen if case in metric_cases]
-    span = _span(quantity, chosen, plan.verdict.case, plan.pass_mark.errors)
-    return _compare(rule, span)
+    errors = plan.pass_mark.errors
+    if errors == "zero" and rule.at_most is not None:
+        errors = "bound"  # 0 is the better value there: an outage must not keep a ceiling
+    return _compare(rule, _span(quantity, chosen, plan.verdict.case, errors))
 
 
 def _span(quantity: str, row: Row, fold: Fold, errors: str) -> Span:
@@ -216,7 +218,7 @@ def _case_rate(row: Row, fold: Fold, errors: str) -> Span:
 def case_passes(repeats: list[Cell | None], fold: Fold, errors: str) -> tuple[bool | None, bool | None]:
     """Return whether a case passes with its unknown repeats failed, and with them passed; None if none is left.
 
-    A majority is strictly more than half of the planned repeats.
+    A majority is strictly more than half of the planned repeats, or of the known ones under "exclude".
     """
     passed = sum(1 for cell in repeats if cell is not None and cell.known and cell.outcome == "passed")
     unknown = sum(1 for cell in repeats if cell is None or not cell.known)

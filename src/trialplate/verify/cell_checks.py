@@ -17,6 +17,8 @@ NOT_SERVED = frozenset(
     {"rejected_request", "http_status", "exit_status", "closed_connection", "timeout", "bad_reply", "too_long"}
 )
 """Causes without an answer, hence without a model's name."""
+CALLING_RUNNERS = frozenset({"openai-compatible"})
+"""Runners whose every answer came by a call that its line names, live or replayed."""
 NEVER_ERROR = frozenset({"empty", "refusal", "truncated", "rejected_request", "too_long"})
 """What only a model can do: calling it an error would take its failures out of the count."""
 
@@ -96,6 +98,8 @@ class CellChecks:
                 self.request_ids.add(seen)
         right = serves(configuration, body.served)
         answered = body.outcome in DECIDED and body.cause not in NOT_SERVED
+        if answered and configuration.runner in CALLING_RUNNERS and not body.calls:
+            self.report.found("REPLAY-FLAG", f"{_name(body)}: an answer without the call that it came by", where)
         if answered and not right:
             self.report.found(
                 "SERVED-FLAG", f"{_name(body)}: decided on an answer of {body.served or 'no named model'}", where
@@ -132,7 +136,7 @@ class CellChecks:
             return "a skipped trial has a verdict" if body.verdict else None
         if body.cause is not None and not own:
             return f"{body.outcome} for a cause that is the infrastructure's"
-        if body.outcome != "passed" and own:
+        if body.outcome == "needs_input" or (body.outcome != "passed" and own):
             zero = not any(values.values()) and not body.unknown and body.verdict != "passed"
             return None if zero else "a failure of the model's own has a metric above 0"
         if body.verdict != body.outcome or own or (body.outcome == "passed" and body.unknown):

@@ -100,7 +100,7 @@ class Gated:
     def exit_code(self) -> int:
         """Return 0 for accepted and nothing else."""
         if self.decision is None:
-            return EXIT_UNTRUSTED
+            return EXIT_NEGATIVE if self.verified.report.holds else EXIT_UNTRUSTED
         return EXIT_DONE if self.decision.decision == "accepted" else EXIT_NEGATIVE
 
 
@@ -126,7 +126,8 @@ def show_gate(options: argparse.Namespace, gated: Gated) -> None:
             print_json(text.report_json(done.report))
         else:
             print("\n".join(text.report_lines(done.report)))
-            print("NO DECISION: the evidence does not hold")
+            holds = done.report.holds
+            print(f"NO DECISION: {'the run has no signed record' if holds else 'the evidence does not hold'}")
     elif options.json:
         print_json(text.decision_json(decision, done.report))
     else:

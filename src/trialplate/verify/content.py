@@ -6,7 +6,7 @@ Content is whole or withheld: if content.jsonl is there, every commitment of pla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from trialplate.errors import FormatError, VerificationError
@@ -14,9 +14,9 @@ from trialplate.record import canonical, codec, disclosure
 from trialplate.record.values import Json, Opening, Plan
 from trialplate.verify.findings import Report
 from trialplate.verify.ledger_view import LedgerView
-from trialplate.verify.record_view import RecordView
+from trialplate.verify.record_view import RecordView, plan_commitments
 
-__all__ = ["check_content", "leak_in", "openings", "public_text"]
+__all__ = ["SHORTEST_LEAK", "check_content", "leak_in", "openings", "public_text"]
 
 MAX_LINE = 64 * 1024 * 1024
 SHORTEST_LEAK = 16
@@ -53,8 +53,9 @@ def check_content(record: RecordView, ledger: LedgerView, report: Report) -> Non
         if not (record.folder / "content.jsonl").exists():
             report.skip("V16", f"content withheld: {len(record.commitments)} commitments are not opened here")
             return
-        leaks = leak_in(public_text(record.plan, ledger, record.free_texts))
-        _check_openings(record, public, leaks, shown, report)
+        _check_openings(record, public, _Leaks(record, ledger), shown, report)
+        if not _ends_in_newline(record.folder / "content.jsonl"):
+            report.found("CONTENT-UNUSED", "a torn last line opens nothing", f"{shown}/content.jsonl", note=True)
     except (FormatError, VerificationError, OSError) as error:
         if isinstance(error, OSError):
             message = f"content.jsonl cannot be read ({error.strerror})"
@@ -63,15 +64,16 @@ def check_content(record: RecordView, ledger: LedgerView, report: Report) -> Non
 
 
 def _check_openings(
-    record: RecordView, public: set[str], leaks: Callable[[Json], str | None], shown: str, report: Report
+    record: RecordView, public: set[str], leaks: _Leaks, shown: str, report: Report
 ) -> None:
     missing = set(record.commitments)
+    of_plan = set(plan_commitments(record.plan))
     unused = opened = 0
     for commitment, opening in openings(record.folder, shown):
         opened += commitment in missing
         unused += commitment not in missing
         missing.discard(commitment)
-        leaked = None if commitment in public else leaks(opening.value)
+        leaked = None if commitment in public else leaks.of(opening.value, of_plan=commitment in of_plan)
         if leaked is not None:
             message = f"a private text stands in the plan, the record or the ledger: {leaked[:40]!r}..."
             report.found("PRIVATE-TEXT-PUBLIC", message, shown)
@@ -82,9 +84,35 @@ def _check_openings(
     report.passed("V16", f"{opened} openings match their commitments; no private text stands in the open")
 
 
-def public_text(plan: Plan, ledger: LedgerView | None, free: Iterable[str] = ()) -> str:
-    """Return every string that stands in the open, one a line."""
-    found: list[str] = list(free)
+class _Leaks:
+    """Looks for private texts among what is public.
+
+    The plan's own private texts must stand nowhere in plan, ledger or record. What a trial produced must not stand in
+    what far ends named; that it repeats something the plan had published before is no leak, and else a model could
+    spoil any record by saying its own name.
+    """
+
+    def __init__(self, record: RecordView, ledger: LedgerView) -> None:
+        told = {name for item in record.plan.configurations for name in (item.model_id, *item.served) if name}
+        self.named = record.far_texts - told
+        prose = "\n".join(text for text in self.named if " " in text)
+        self._in_prose = leak_in(prose)
+        self._in_public = leak_in(public_text(record.plan, ledger) + "\n" + prose)
+
+    def of(self, value: Json, *, of_plan: bool) -> str | None:
+        """Return a private string of the value that stands in the open."""
+        words = next((text for text in _private_strings(value) if len(text) >= SHORTEST_LEAK and text in self.named), None)
+        return words or (self._in_public if of_plan else self._in_prose)(value)
+
+
+def _ends_in_newline(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.seek(0, 2) == 0 or (file.seek(-1, 2) >= 0 and file.read(1) == b"\n")
+
+
+def public_text(plan: Plan, ledger: LedgerView | None) -> str:
+    """Return every string of plan and ledger, one a line."""
+    found: list[str] = []
     json = codec.to_json(plan)
     for case in json["test_set"]["cases"]:
         case.pop("opening", None)
@@ -98,16 +126,16 @@ def leak_in(text: str) -> Callable[[Json], str | None]:
     """Return a function that names a private string of a value which stands in the public text."""
 
     def leak(value: Json) -> str | None:
-        return next((item for item in _strings(_private(value)) if len(item) >= SHORTEST_LEAK and item in text), None)
+        return next((item for item in _private_strings(value) if len(item) >= SHORTEST_LEAK and item in text), None)
 
     return leak
 
 
-def _private(value: Json) -> Json:
-    """Return a value without what of a case stands in every plan, since rules select by it."""
+def _private_strings(value: Json) -> Iterator[str]:
+    """Yield the strings of a value, without what of a case stands in every plan, since rules select by it."""
     if isinstance(value, dict) and "id" in value and "input" in value:
-        return {key: item for key, item in value.items() if key not in ("id", "kind", "tags", "suite")}
-    return value
+        value = {key: item for key, item in value.items() if key not in ("id", "kind", "tags", "suite")}
+    return _strings(value)
 
 
 def _strings(value: Json) -> Iterator[str]:

@@ -93,6 +93,8 @@ CODES = {
     "MATRIX-UNPLANNED": ("V11", _ASK),
     "MATRIX-INCOMPLETE": ("V11", "ask for the missing trials; a record that says it is complete lacks them"),
     "RUN-UNFINISHED": ("V11", "resume the run, or waive it"),
+    "RUN-NEVER-STARTED": ("V11", "remove the folder: a crash left it before anything was asked"),
+    "RUN-MISSING": ("V11", "ask for the runs that are not here, if you mean to check them"),
     "ATTEMPT-ORDER": ("V12", _ASK),
     "ATTEMPT-AFTER-DECIDED": ("V12", "treat the run as worthless: a decided trial was asked again"),
     "ATTEMPT-TOO-MANY": ("V12", _ASK),
@@ -108,6 +110,7 @@ CODES = {
     "CELL-VALUE": ("V17", _ASK),
     "CELL-VERDICT": ("V17", _ASK),
     "COST": ("V17", _ASK),
+    "MARK-AFTER-RUNS": ("V18", "ask why the mark was changed once results on these cases were known"),
     "ATTEMPT-RECORD": ("V18", "verify that run by itself, and restore its record or waive it"),
     "DECISION": ("V19", "do not rely on the stated decision; run `trialplate gate` again"),
 }

@@ -14,14 +14,15 @@ from pathlib import Path
 
 from trialplate.errors import FormatError, UsageError, VerificationError
 from trialplate.record import canonical
-from trialplate.record.values import AttemptResult, Decision, RunConfiguration, RunStart
+from trialplate.record.values import AttemptResult, CommitPassMark, Decision, RunConfiguration, RunStart
 from trialplate.rules.attempts import combine
+from trialplate.rules.loosening import looser
 from trialplate.rules.passmark import evaluate
 from trialplate.verify.findings import Finding, Report
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
 from trialplate.verify.record_view import RecordView, board_at, read_plan, read_record
 
-__all__ = ["Gate", "Others", "configuration_named"]
+__all__ = ["Gate", "Others", "attempt_text", "configuration_named"]
 
 Others = dict[str, tuple[RecordView | None, Report]]
 """By run id."""
@@ -31,9 +32,13 @@ def configuration_named(record: RecordView, wanted: str | None) -> str:
     """Return the configuration that `--model NAME[/PROFILE]` means.
 
     Raises:
-        UsageError: nothing, or more than one thing, has that name; the names that exist are listed.
+        UsageError: nothing, or more than one thing, has that name, or it is a comparison; the names are listed.
     """
-    there = [item.name for item in record.plan.configurations if item.name in record.matrix.counts]
+    ran = [item for item in record.plan.configurations if item.name in record.matrix.counts]
+    there = [item.name for item in ran if item.role == "candidate"]
+    if any(item.role == "comparison" and wanted in (item.name, item.model) for item in ran) and wanted not in there:
+        hint = f"the candidates are {', '.join(there) or 'none'}"
+        raise UsageError(f"{wanted} is a comparison: counted, never accepted", hint=hint, code="MODEL")
     if wanted is None and len(there) == 1:
         return there[0]
     if wanted in there:
@@ -50,6 +55,13 @@ def configuration_named(record: RecordView, wanted: str | None) -> str:
     near = difflib.get_close_matches(wanted, there, n=1)
     hint = f"did you mean {near[0]}?" if near else "name one of them with --model"
     raise UsageError(f"no configuration {wanted!r} in this run; it has {names}", hint=hint, code="MODEL")
+
+
+def attempt_text(attempt: AttemptResult) -> str:
+    """Return in words what another attempt came to."""
+    if attempt.status == "waived":
+        return "waived by the operator himself"
+    return attempt.decision or attempt.status
 
 
 @dataclass
@@ -116,9 +128,23 @@ class Gate:
             others.update({attempt.run_id: attempt for attempt in self._attempts(item.name, None, None)})
         uses = [entry.body.run_id for entry in self.ledger.starts() if self._overlaps(entry.body)]
         use = uses.index(self.record.run_id) + 1
-        told = ", ".join(f"{run_id} {item.decision or item.status}" for run_id, item in others.items())
+        told = ", ".join(f"{run_id} {attempt_text(item)}" for run_id, item in others.items())
         what = f"{len(others)} other full runs of these configurations count" + (f": {told}" if told else "")
         self.report.passed("V18", f"{what}; use {use} of {len(uses)} of these cases")
+        self._check_mark(uses)
+
+    def _check_mark(self, uses: list[str]) -> None:
+        """V18: say if the mark was committed once runs on these cases were known, and in what it asks for less."""
+        ref = self.record.start.pass_mark
+        commit: CommitPassMark = self.ledger.entries[ref.seq].body
+        before = [e.body for e in self.ledger.starts() if e.seq < ref.seq and e.body.run_id in uses]
+        if not before:
+            return
+        earlier: CommitPassMark = self.ledger.entries[before[-1].pass_mark.seq].body
+        less = looser(earlier.mark, commit.mark)
+        told = f"looser than the one before: {'; '.join(less)}" if less else "not looser than the one before"
+        message = f"this pass mark was committed after {len(before)} runs on these cases; it is {told}"
+        self.report.found("MARK-AFTER-RUNS", message, f"{self.ledger.folder.name}/entries.jsonl:{ref.seq + 1}", note=True)
 
     def _check_decision(self, entry: LedgerEntry) -> None:
         stated: Decision = entry.body

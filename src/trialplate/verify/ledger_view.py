@@ -91,6 +91,10 @@ class LedgerView:
         found += [(e.body.size, e.body.root, e.seq) for e in self.bodies(RunEnd, run_id, before)]
         return sorted(found)
 
+    def resumes_of(self, run_id: str) -> list[LedgerEntry]:
+        """Return every run.resume of a run."""
+        return [entry for entry in self.bodies(Pin, run_id) if entry.type == "run.resume"]
+
     def end_of(self, run_id: str, before: int | None = None) -> LedgerEntry | None:
         """Return the run.end that no later run.resume undid."""
         last: LedgerEntry | None = None
@@ -138,6 +142,7 @@ def read_ledger(folder: Path, reader: Reader, report: Report) -> LedgerView | No
     _check_trust(view, reader, report)
     _check_rollback(view, log, reader, report)
     _check_commits(view, report)
+    _check_runs(view, report)
     return view
 
 
@@ -252,6 +257,28 @@ def _check_commits(view: LedgerView, report: Report) -> None:
             where = f"{view.folder.name}/entries.jsonl:{entry.seq + 1}"
             report.found("MARK-MISMATCH", "the digest is not that of the mark beside it", where)
     report.passed("V08", f"{len(starts)} runs name a test set and a pass mark committed before them")
+
+
+def _check_runs(view: LedgerView, report: Report) -> None:
+    """V07: what the ledger says of a run begins with its start, and goes on after its end only with a resume."""
+    state: dict[str, str] = {}
+    for entry in view.entries:
+        run_id = getattr(entry.body, "run_id", None)
+        if run_id is None or isinstance(entry.body, Waiver):
+            continue
+        before = state.get(run_id)
+        wrong = None
+        if isinstance(entry.body, RunStart) == (before is not None):
+            wrong = "a second run.start" if before else f"{entry.type} before a run.start"
+        elif before == "ended" and entry.type in ("run.progress", "run.end"):
+            wrong = f"{entry.type} after run.end, without run.resume"
+        if wrong is not None:
+            where = f"{view.folder.name}/entries.jsonl:{entry.seq + 1}"
+            report.found("ENTRY-ORDER", f"{wrong} of run {run_id}", where)
+        if isinstance(entry.body, RunEnd):
+            state[run_id] = "ended"
+        elif before is None or entry.type == "run.resume":
+            state[run_id] = "open"
 
 
 def _mark_json(entry: LedgerEntry) -> Any:

@@ -56,6 +56,8 @@ def verify(found: Found, reader: Reader, others: Others | None = None) -> Verifi
         done.ledger = read_ledger(found.ledger, reader, report)
     elif found.run is not None:
         done.ledger = _from_record(found.run, reader, report)
+    if done.ledger is not None and found.run is None:
+        _say_missing(done.ledger, report)
     if done.ledger is not None and found.run is not None:
         _verify_run(done, found.run, done.ledger, {} if others is None else others)
     _skip_rest(report, found.run is None)
@@ -71,6 +73,15 @@ def _verify_run(done: Verified, run: Path, ledger: LedgerView, others: Others) -
         done.gate = Gate(ledger, record, run.parent, done.report, others)
         done.gate.check_decisions()
         done.gate.check_attempts()
+
+
+def _say_missing(ledger: LedgerView, report: Report) -> None:
+    """Name the runs that the ledger started and whose folders are not beside it."""
+    started = [entry.body.run_id for entry in ledger.starts()]
+    missing = [run_id for run_id in started if not (ledger.folder.parent / "runs" / run_id).is_dir()]
+    if missing:
+        shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+        report.found("RUN-MISSING", f"{len(missing)} of {len(started)} runs are not here: {shown}", note=True)
 
 
 def _skip_rest(report: Report, ledger_only: bool) -> None:

@@ -55,8 +55,8 @@ class RecordView:
     """Lines that a resume took over beyond a checkpoint."""
     commitments: list[str] = field(default_factory=list)
     """Every commitment of the plan, then of the record, in order."""
-    free_texts: set[str] = field(default_factory=set)
-    """Strings of the far end in the record that could be prose."""
+    far_texts: set[str] = field(default_factory=set)
+    """What far ends named: finish reasons, models, request ids."""
     roots: dict[int, bytes] = field(default_factory=dict)
     """Root at each size that the ledger speaks of."""
     end: LedgerEntry | None = None
@@ -82,14 +82,21 @@ def read_record(folder: Path, ledger: LedgerView, report: Report) -> RecordView 
     """Read and check a run's record against its ledger; None, with findings, if it cannot be used."""
     shown = f"runs/{folder.name}"
     entry = ledger.start_of(folder.name)
-    if entry is None:
+    if entry is None and (folder / "record.jsonl").exists():
         report.found("RUN-NOT-IN-LEDGER", f"the ledger has no run.start for {folder.name}", shown)
+    elif entry is None:
+        report.found("RUN-NEVER-STARTED", "a folder without run.start and without a record: nothing was asked", shown, note=True)
+    if entry is None:
         return None
     start: RunStart = entry.body
     try:
         raw, plan = read_plan(folder, shown)
         _check_plan(raw, plan, entry, ledger, shown, report)
         matrix = narrow(plan, start.narrowing)
+        if not (folder / "checkpoint").exists() and not ledger.pins_of(folder.name):
+            message = "unfinished: it died before its record was signed and before an answer was pinned"
+            report.found("RUN-UNFINISHED", message, shown, note=True)
+            return None
         note = read_small(folder / "checkpoint", f"{shown}/checkpoint", MAX_NOTE)
         signed = read_checkpoint(note, ledger.keys, f"{ledger.origin}/run/{folder.name}", f"{shown}/checkpoint")
         view = RecordView(folder, folder.name, plan, matrix, start, signed, end=ledger.end_of(folder.name))
@@ -199,7 +206,7 @@ def _read_lines(view: RecordView, entry: LedgerEntry, ledger: LedgerView, report
         elif isinstance(body, TrialEnd):
             checks.end(body, where)
             view.commitments += [c for c in body.private.__dict__.values() if c is not None]
-            view.free_texts.update(t for t in (body.finish, body.served, *body.requests) if t is not None and " " in t)
+            view.far_texts.update(t for t in (body.finish, body.served, *body.requests) if t is not None)
         elif isinstance(body, RunOpen):
             _check_open(view, body, entry, ledger, where, report)
         elif isinstance(body, RunClose):
@@ -209,6 +216,8 @@ def _read_lines(view: RecordView, entry: LedgerEntry, ledger: LedgerView, report
         elif isinstance(body, RunReopen):
             view.closed, view.adopted = None, view.adopted + body.adopted
             checks.sessions += 1
+            if ledger.whole and checks.sessions - 1 > len(ledger.resumes_of(view.run_id)):
+                report.found("ENTRY-ORDER", "the record was reopened without a run.resume in the ledger", where)
     if log.frontier.root() != point.root:
         report.found("RECORD-ROOT", "its lines do not have the root of the checkpoint", shown)
     if view.opened is None:

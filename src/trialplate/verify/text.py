@@ -12,6 +12,7 @@ from fractions import Fraction
 from trialplate.record import codec
 from trialplate.record.values import Decision, Json, PassMark, Rule, RuleResult
 from trialplate.verify.findings import CHECKS, Report
+from trialplate.verify.gate import attempt_text
 
 __all__ = ["decimal_text", "decision_json", "decision_lines", "margin_text", "report_json", "report_lines", "visible"]
 
@@ -118,10 +119,11 @@ def decision_lines(decision: Decision, mark: PassMark, report: Report) -> Iterat
         if reason in REASONS:
             yield f"  because: {REASONS[reason]}"
     for attempt in decision.attempts:
-        state = attempt.decision or ("waived by the operator himself" if attempt.status == "waived" else attempt.status)
-        yield f"  attempt: run {attempt.run_id} {state}"
+        yield f"  attempt: run {attempt.run_id} {attempt_text(attempt)}"
     if not decision.attempts:
         yield "  attempts: there is no other full run of this configuration on these cases"
+    for note in report.findings:
+        yield f"  note {note.code}: {visible(note.message)}"
     yield f"  level: {visible(report.said.get('V20', ''))}"
     yield f"  checkpoint: {report.checkpoint}"
 

@@ -227,7 +227,7 @@ def test_run_of_a_plan_that_cannot_be_used_makes_no_key(
 )
 def test_run_options_any_narrowing_makes_a_pilot(fields: dict[str, Any], narrowing: Any) -> None:
     """Each flag alone is enough."""
-    empty: dict[str, Any] = {"yes": True, "only": "", "limit": None, "models": "", "repeats": None, "cache": None}
+    empty: dict[str, Any] = {"yes": True, "only": None, "limit": None, "models": None, "repeats": None, "cache": None}
     options = RunOptions(**{**empty, "jobs": None, "json": False, **fields})
     found = options.narrowing()
     if narrowing is None:
@@ -239,7 +239,7 @@ def test_run_options_any_narrowing_makes_a_pilot(fields: dict[str, Any], narrowi
 
 def test_run_options_of_an_unknown_cache_mode_are_refused() -> None:
     """off, live or replay."""
-    options = RunOptions(yes=False, only="", limit=None, models="", repeats=None, cache="rewind", jobs=None, json=False)
+    options = RunOptions(yes=False, only=None, limit=None, models=None, repeats=None, cache="rewind", jobs=None, json=False)
     with pytest.raises(UsageError):
         options.cache_mode()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from small_project import CASES, PLAN
+from author_files import CASES, PLAN
 
 settings.register_profile("trialplate", deadline=None)
 settings.load_profile("trialplate")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from small_project import PLAN
+from author_files import PLAN
 
 from trialplate.errors import SpecError
 from trialplate.record.values import Selector

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_project import CASES, PLAN
+from author_files import CASES, PLAN
 
 from trialplate.errors import SpecError
 from trialplate.record import canonical, codec, disclosure, log

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_project import PLAN
+from author_files import PLAN
 
 from trialplate.spec import later, problems, yaml_strict
 from trialplate.spec.document import Document

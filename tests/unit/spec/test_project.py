@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from small_project import PLAN
+from author_files import PLAN
 
 from trialplate.errors import SpecError
 from trialplate.spec.project import load_project, pin_digest

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic_core import SchemaValidator, ValidationError
-from small_project import PLAN
+from author_files import PLAN
 
 from trialplate.errors import FormatError
 from trialplate.record import codec, values

@@ -335,7 +335,14 @@ def test_end_replayed_call_belongs_to_a_replay_and_a_live_one_to_a_live_run() ->
 def test_end_decided_answer_is_of_the_model_that_was_asked(fields: dict[str, Any], found: set[str]) -> None:
     """An answer of another model, or of an unnamed one, decides nothing."""
     plan = plan_of(1, configurations=[configuration(model_id="gpt-x", runner="openai-compatible")])
-    assert codes(plan, **fields) == found
+    assert codes(plan, calls=(LIVE,), **fields) == found
+
+
+@pytest.mark.parametrize("cache", ["off", "replay"])
+def test_end_answer_of_a_hosted_model_without_its_call_is_found(cache: str) -> None:
+    """An answer that names no call could be a recording passed off as live."""
+    plan = plan_of(1, cache=cache, configurations=[configuration(model_id="gpt-x", runner="openai-compatible")])
+    assert codes(plan, served="gpt-x") == {"REPLAY-FLAG"}
 
 
 def test_finish_request_ids_used_twice_are_noted_in_live_runs_only() -> None:
