@@ -32,3 +32,4 @@ refused 3 trialplate verify latest
 mv "$record.original" "$record"
 printf '\nPut back, it holds again: '
 trialplate verify latest | tail -n 1
+printf '\nTo go on by hand:\n  . .venv/bin/activate; export TRIALPLATE_HOME="%s"; cd demo/contract\n' "$TRIALPLATE_HOME"

@@ -129,7 +129,7 @@ def test_verify_and_gate_load_neither_typer_nor_anything_heavy(
     ("arguments", "code"),
     [
         (["verify"], 0),
-        (["verify", "runs"], 2),
+        (["verify", "nosuch"], 2),
         (["gate", "latest", "--model", "good"], 0),
         (["gate", "latest", "--model", "bad", "--json"], 1),
     ],

@@ -7,9 +7,7 @@ import pytest
 
 from trialplate.record.log import (
     Frontier,
-    check_consistency,
     check_inclusion,
-    consistency_proof,
     inclusion_proof,
     leaf_hash,
     root_of,
@@ -44,7 +42,6 @@ INCLUSION = [
     (2, 3, [ROOTS[2]]),
     (1, 5, [ROOTS[1], N23, N4]),
 ]
-CONSISTENCY = [(1, 1, []), (1, 8, [N1, N23, N47]), (6, 8, [N45, N67, ROOTS[4]]), (2, 5, [N23, N4])]
 
 
 def unhex(path: list[str]) -> list[bytes]:
@@ -67,15 +64,3 @@ def test_inclusion_proof_is_the_published_one_and_holds(index: int, size: int, p
     """The reference implementation's audit paths."""
     assert unhex(path) == inclusion_proof(HASHES[:size], index)
     assert check_inclusion(HASHES[index], index, size, unhex(path), bytes.fromhex(ROOTS[size]))
-
-
-@pytest.mark.parametrize(("old", "new", "path"), CONSISTENCY)
-def test_consistency_proof_is_the_published_one_and_holds(old: int, new: int, path: list[str]) -> None:
-    """The reference implementation's consistency proofs."""
-    assert unhex(path) == consistency_proof(HASHES[:new], old)
-    assert check_consistency(old, new, bytes.fromhex(ROOTS[old]), bytes.fromhex(ROOTS[new]), unhex(path))
-
-
-def test_consistency_from_the_empty_log_is_rejected() -> None:
-    """An old size of 0 is consistent with anything, so it shows nothing."""
-    assert not check_consistency(0, 8, bytes.fromhex(ROOTS[0]), bytes.fromhex(ROOTS[8]), [])

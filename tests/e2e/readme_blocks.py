@@ -53,7 +53,13 @@ def play(readme: str, folder: Path) -> Iterator[tuple[str, str]]:
                 here = here / line.removeprefix("$ cd ")
                 continue
             done = subprocess.run(
-                ["sh", "-c", line.removeprefix("$ ")], cwd=here, env=environ, text=True, stdout=-1, stderr=-2, timeout=120
+                ["sh", "-c", line.removeprefix("$ ")],
+                cwd=here,
+                env=environ,
+                text=True,
+                stdout=-1,
+                stderr=-2,
+                timeout=120,
             )
             out += done.stdout.splitlines()
             if done.returncode:

@@ -211,8 +211,6 @@ def test_output_whose_reader_is_gone_ends_quietly_and_never_as_an_acceptance(
     check_closed(arguments, process)
 
 
-
-
 @pytest.mark.parametrize(
     "arguments",
     COMMANDS,

@@ -41,10 +41,14 @@ def serving(*arguments: Any, **options: Any) -> Iterator[ChatServer]:
         loop.close()
 
 
-def project(folder: Path, url: str, *, cases: int = 1, extra: str = "", model: str = "", evidence: str = "") -> SmallProject:
+def project(
+    folder: Path, url: str, *, cases: int = 1, extra: str = "", model: str = "", evidence: str = ""
+) -> SmallProject:
     """Write a project whose one model is behind the URL."""
     waits = "retry: {max_retries: 2, initial_delay_s: 0.001, max_delay_s: 0.002}"
-    line = f"  m: {{runner: openai-compatible, url: '{url}', model: m-small, secret: {{env: CHAT_KEY}}, {model or waits}}}"
+    line = (
+        f"  m: {{runner: openai-compatible, url: '{url}', model: m-small, secret: {{env: CHAT_KEY}}, {model or waits}}}"
+    )
     made = SmallProject.write(folder, plan_text(line, repeats=1, mark="0.9", extra=extra, evidence=evidence))
     rows = "".join(f'q{n},"What is the capital of France, {n}?",Paris,geo\n' for n in range(cases))
     (made.root / "cases" / "q.csv").write_text("id,input,reference,tags\n" + rows, encoding="utf-8")
@@ -127,7 +131,9 @@ def test_answer_of_another_model_is_unknown_unless_the_plan_lists_it(
     assert listed("gate", "latest", "--model", "m").out.startswith("ACCEPTED")
 
 
-def test_truncated_answer_is_a_limit_and_missing_usage_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_truncated_answer_is_a_limit_and_missing_usage_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Cut off at its own token limit: not passed, in the denominator, and paid for; no usage: no cost, never zero."""
     monkeypatch.setenv("CHAT_KEY", KEY)
     priced = "pricing: {input: '1', output: '2'}"
@@ -169,7 +175,9 @@ def test_requests_at_once_never_exceed_the_plans_number(tmp_path: Path, monkeypa
         assert server.most_open == 3
 
 
-def test_five_failures_in_a_row_stop_the_run_with_a_valid_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_five_failures_in_a_row_stop_the_run_with_a_valid_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A refused key is not tried on every case: exit 4, the rest never asked, the record signed and open."""
     monkeypatch.setenv("CHAT_KEY", KEY)
     with serving([{"status": 401, "json": {"error": {"message": "bad key"}}}]) as server:

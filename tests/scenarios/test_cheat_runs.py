@@ -153,7 +153,7 @@ def test_rejected_run_whose_plan_was_edited_so_that_no_case_is_shared_spoils_the
     assert says("gate", "latest").code != 0
 
 
-@pytest.mark.parametrize("flags", [["--limit", "3"], ["--only", "q1,q2,q3"], ["--repeats", "1"], ["--models", "good"]])
+@pytest.mark.parametrize("flags", [["--limit", "3"], ["--only", "q1,q2,q3"]])
 def test_pilot_never_decides_and_is_shown(says: SmallProject, flags: list[str]) -> None:
     """A run that was narrowed by any flag is logged and shown, and no gate decides on it."""
     says.run(*flags, MODEL_SAYS=WORSE)
@@ -162,6 +162,20 @@ def test_pilot_never_decides_and_is_shown(says: SmallProject, flags: list[str]) 
     says.run(MODEL_SAYS=BETTER)
     assert gate(says)[0] == 0
     assert pilot in says("report").out
+
+
+@pytest.mark.parametrize("flags", [["--limit", "99"], ["--repeats", "1"], ["--models", "good"]])
+def test_narrowing_that_leaves_nothing_out_is_the_plan_itself(says: SmallProject, flags: list[str]) -> None:
+    """A run of all of its plan is no pilot, whatever flags it was given: it counts, and a worse one rejects."""
+    says.run(*flags, MODEL_SAYS=WORSE)
+    assert gate(says) == (1, "rejected", ["correct"])
+
+
+@pytest.mark.parametrize("flags", [["--repeats", "1"], ["--models", "good"]])
+def test_pilot_of_fewer_repeats_or_models_never_decides(fresh: SmallProject, flags: list[str]) -> None:
+    """Half of the repeats, or one of two models, is less than the plan."""
+    fresh.run(*flags)
+    assert gate(fresh, "--model", "good") == (1, "inconclusive", ["pilot"])
 
 
 def test_pilot_forged_into_a_full_run_is_found(says: SmallProject, tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_private_word_without_a_space_in_the_record_is_found(tmp_path: Path, fie
             "  m: {runner: command, shell: 'printf %s \"$MODEL_SAYS\"', env: [MODEL_SAYS], subject: assistant-2026.11.30}",
             "assistant-2026.11.30",
         ),
-        ("  m: {runner: command, argv: [printf, \"%s\", \"Paris and 4 and blue and 8\"]}", ""),
+        ('  m: {runner: command, argv: [printf, "%s", "Paris and 4 and blue and 8"]}', ""),
     ],
     ids=["its version", "its command line"],
 )

@@ -15,26 +15,9 @@ from trialplate.errors import EXIT_DONE, UsageError
 from trialplate.ledger.durable import storage
 from trialplate.ledger.keys import load_signer, new_key
 from trialplate.verify.known import config_folder
+from trialplate.verify.locate import ledger_above
 
 __all__ = ["init_project"]
-
-GITIGNORE = """\
-# what opens the private parts of a run, and what is derived or momentary
-runs/*/content.jsonl
-runs/*/content/
-.trialplate/
-.lock
-*.lock
-*.new
-*.merged
-*.tmp
-"""
-GITATTRIBUTES = """\
-# these bytes are hashed and signed: no line-end conversion, no merge
-ledger/** -text -merge
-runs/** -text -merge
-cassettes/** -text -merge
-"""
 
 
 def init_project(starter: str, folder: Path) -> int:
@@ -51,10 +34,12 @@ def init_project(starter: str, folder: Path) -> int:
         raise UsageError(f"there is no starter {starter!r}", hint=hint)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError("this folder is not empty", where=str(folder), hint="name a new one; nothing was changed")
+    above = ledger_above(folder.absolute().parent)
+    if above is not None:
+        hint = "name a folder outside of it: a starter is a project of its own"
+        raise UsageError(f"this would be inside the project {above.parent}", where=str(folder), hint=hint)
     with as_file(source) as path, storage(folder, "made"):
         shutil.copytree(path, folder, dirs_exist_ok=True)
-        (folder / ".gitignore").write_text(GITIGNORE, encoding="utf-8")
-        (folder / ".gitattributes").write_text(GITATTRIBUTES, encoding="utf-8")
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.absolute().name).strip("-._") or starter
     home = config_folder(os.environ)
     given = os.environ.get("TRIALPLATE_KEY") or os.environ.get("TRIALPLATE_KEY_FILE")

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from trialplate.cli.project import begin_ledger, find_ledger, open_ledger, verified_ledger
+from trialplate.cli.project import begin_ledger, find_ledger, open_writer, verified_ledger
 from trialplate.errors import EXIT_DONE, UsageError
 from trialplate.ledger.keys import LedgerKey, load_signer
 from trialplate.record import canonical
@@ -22,6 +22,7 @@ from trialplate.record.values import (
     RunStart,
     Waiver,
 )
+from trialplate.verify.findings import Report
 from trialplate.verify.known import config_folder
 from trialplate.verify.ledger_view import LedgerEntry
 from trialplate.verify.text import visible
@@ -89,14 +90,20 @@ def show_entry(seq: int, given: Path | None) -> int:
             f"there is no entry {seq}; the ledger has {len(view.entries)}", hint="see `trialplate ledger log`"
         )
     entry = view.entries[seq]
-    print(json.dumps(canonical.decode(entry.line), indent=2, sort_keys=True))
-    print(f"digest: {entry.ref.digest}")
+    shown = {"digest": entry.ref.digest, "entry": canonical.decode(entry.line)}
+    print(json.dumps(shown, indent=2, sort_keys=True))
     return EXIT_DONE
 
 
 def doctor(given: Path | None) -> int:
-    """Check a ledger and set aside what stands beyond its checkpoint, which is told on stderr."""
-    _, writer, _ = open_ledger(find_ledger(Path.cwd(), given))
-    point = writer.settle()
-    print(f"holds: {point.origin} size {point.size} root {point.root.hex()}")
+    """Check a ledger and set aside what stands beyond its checkpoint, which is told on stderr.
+
+    The key is only needed where there is something to set aside: that is the writer's to do.
+    """
+    folder = find_ledger(Path.cwd(), given)
+    report = Report("ledger")
+    view = verified_ledger(folder, report)
+    if any(item.code == "LEDGER-UNSIGNED-TAIL" for item in report.findings):
+        open_writer(folder, view.keys[0].line).settle()
+    print(f"holds: {view.signed}")
     return EXIT_DONE

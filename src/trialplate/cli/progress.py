@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
+from pathlib import Path
 
 from trialplate.engine.commits import Commitments
 from trialplate.engine.run import Finished
 from trialplate.engine.tally import Tally
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import TrialEnd
+from trialplate.verify.locate import ledger_above
 
 __all__ = ["Progress"]
 
@@ -23,7 +26,7 @@ class Progress:
 
     def __init__(self, matrix: Matrix, *, quiet: bool) -> None:
         self.matrix, self.quiet = matrix, quiet
-        self.redraws = sys.stderr.isatty()
+        self.redraws = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self.last = time.monotonic()
 
     def started(self, run_id: str, commitments: Commitments) -> None:
@@ -59,9 +62,7 @@ class Progress:
             if (number := getattr(counts, word)) or word in ("passed", "failed")
         )
         print(f"{finished.reason}: {told} of {counts.planned} trials in {counts.attempts} attempts", file=sys.stderr)
-        if finished.reason == "complete" and not counts.error:
-            print(f"next: trialplate report {finished.run_id}", file=sys.stderr)
-        else:
+        if finished.reason != "complete" or counts.error:
             unknown = counts.error + counts.absent + counts.skipped
             if finished.causes:
                 told = ", ".join(f"{number} {cause}" for cause, number in finished.causes.items())
@@ -70,7 +71,14 @@ class Progress:
                 f"{unknown} trials are unknown, neither passed nor failed; the record is signed and valid",
                 file=sys.stderr,
             )
-            print(f"next: trialplate report {finished.run_id}", file=sys.stderr)
+        print(f"next: trialplate report {_named(finished)}", file=sys.stderr)
+
+
+def _named(finished: Finished) -> str:
+    """Return how the run is named from here: its id inside its project, else its path."""
+    above = ledger_above(Path.cwd())
+    inside = above is not None and above.parent == finished.folder.parent.parent
+    return finished.run_id if inside else os.path.relpath(finished.folder)
 
 
 def _line(tally: Tally) -> str:

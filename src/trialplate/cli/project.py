@@ -16,20 +16,55 @@ from trialplate.verify.cli import reader_of
 from trialplate.verify.findings import Report
 from trialplate.verify.known import config_folder
 from trialplate.verify.ledger_view import LedgerView, read_ledger
-from trialplate.verify.locate import ledger_above
+from trialplate.verify.locate import given_ledger, ledger_above
 
 __all__ = ["begin_ledger", "find_ledger", "open_ledger", "open_writer", "verified_ledger"]
 
 
+GITIGNORE = """\
+# what opens the private parts of a run, and what is derived or momentary
+runs/*/content.jsonl
+runs/*/content/
+.trialplate/
+.lock
+*.lock
+*.new
+*.merged
+*.tmp
+"""
+GITATTRIBUTES = """\
+# these bytes are hashed and signed: no line-end conversion, no merge
+ledger/** -text -merge
+runs/** -text -merge
+cassettes/** -text -merge
+"""
+
+
 def begin_ledger(project: Path, name: str, key: LedgerKey) -> str:
-    """Make a project's ledger, and put the public line of its key where readers look for it; returns the origin."""
+    """Make a project's ledger; returns its origin.
+
+    The public line of its key goes where readers look for it, and git is told what is private and what it must not
+    touch, whatever way the project began.
+    """
     from trialplate.ledger.create import init_ledger
 
     origin = init_ledger(project / "ledger", name, key, config_folder(os.environ))
     with storage(project / "keys", "made"):
         (project / "keys").mkdir(exist_ok=True)
         (project / "keys" / f"{key.signer.name}.pub").write_text(key.line + "\n", encoding="utf-8")
+    for file, lines in ((".gitignore", GITIGNORE), (".gitattributes", GITATTRIBUTES)):
+        with storage(project / file):
+            _add_lines(project / file, lines)
     return origin
+
+
+def _add_lines(path: Path, lines: str) -> None:
+    """Append the lines that a file does not hold yet."""
+    there = path.read_text(encoding="utf-8") if path.exists() else ""
+    missing = [line for line in lines.splitlines() if line not in there.splitlines()]
+    if missing:
+        gap = "\n" if there and not there.endswith("\n") else ""
+        path.write_text(there + gap + "\n".join(missing) + "\n", encoding="utf-8")
 
 
 def find_ledger(here: Path, given: Path | None = None) -> Path:
@@ -38,20 +73,20 @@ def find_ledger(here: Path, given: Path | None = None) -> Path:
     Raises:
         UsageError: there is none.
     """
-    found = given or ledger_above(here.absolute())
+    found = given_ledger(here, given) if given else ledger_above(here.absolute())
     if found is None:
-        hint = "run `trialplate keys new NAME` and `trialplate ledger init` once"
+        hint = "go to the project's folder, or give --ledger DIR; a new project gets one from `trialplate run --yes`"
         raise UsageError("there is no ledger here or above", where=str(here), hint=hint, code="NO-LEDGER")
     return found
 
 
-def verified_ledger(folder: Path) -> LedgerView:
-    """Return a ledger that holds, by what this user knows of it.
+def verified_ledger(folder: Path, report: Report | None = None) -> LedgerView:
+    """Return a ledger that holds, by what this user knows of it; its notes are left in the report.
 
     Raises:
         VerificationError: it does not hold; the first finding says why.
     """
-    report = Report("ledger")
+    report = report if report is not None else Report("ledger")
     view = read_ledger(folder, reader_of(os.environ), report)
     found = next((item for item in report.findings if not item.note), None)
     if found is not None or view is None:

@@ -12,7 +12,7 @@ from trialplate.reports.summary import failures
 from trialplate.reports.terminal import render
 from trialplate.verify.cli import reader_of
 from trialplate.verify.content import openings
-from trialplate.verify.locate import Found, find_run, ledger_above
+from trialplate.verify.locate import Found, find_run, given_ledger, ledger_above
 from trialplate.verify.log_file import LogFile, typed_entry
 from trialplate.verify.procedure import verify
 from trialplate.verify.record_view import RecordView
@@ -24,7 +24,7 @@ __all__ = ["show_report"]
 def show_report(name: str, *, by_tag: bool, failures: int, ledger: Path | None) -> int:
     """Print a report; returns the exit code: 3 if the record does not hold, whatever it says."""
     run = find_run(name, Path.cwd(), ledger)
-    ledger = ledger or ledger_above(run)
+    ledger = given_ledger(Path.cwd(), ledger) if ledger else ledger_above(run)
     if ledger is None:
         raise UsageError("a record without its ledger cannot be reported on", where=name, hint="give --ledger DIR")
     done = verify(Found(ledger, run), reader_of(os.environ))

@@ -22,7 +22,7 @@ from trialplate.record.matrix import Matrix
 from trialplate.record.values import Narrowing, Plan, Rule
 from trialplate.verify.known import config_folder, read_known
 from trialplate.verify.locate import ledger_above
-from trialplate.verify.text import visible
+from trialplate.verify.text import selector_text, visible
 
 __all__ = ["RunOptions", "run_plan"]
 
@@ -70,10 +70,11 @@ def run_plan(plan: Path, options: RunOptions) -> int:
     ledger = ledger_above(folder.absolute())
     if not options.yes:
         prepared = _prepared(plan, secrets.token_bytes(32), options)
-        _print_estimate(prepared, ledger is not None, options)
+        _print_estimate(prepared, ledger, options)
         return EXIT_DONE
     if ledger is None:
         prepared = _prepared(plan, bytes(32), options)  # a plan that cannot be used leaves no key and no ledger behind
+        _check_secrets(prepared)
         ledger = _begin(folder.absolute(), prepared.plan.name)
     view, writer, key = open_ledger(ledger)
     prepared = _prepared(plan, key.secret, options)
@@ -95,6 +96,19 @@ def run_plan(plan: Path, options: RunOptions) -> int:
 
 def _prepared(plan: Path, secret: bytes, options: RunOptions) -> Prepared:
     return prepare(plan, secret, cache=options.cache_mode(), narrowing=options.narrowing())
+
+
+def _check_secrets(prepared: Prepared) -> None:
+    """Refuse a run whose keys are not in the environment; a replay needs none.
+
+    Raises:
+        SpecError: SECRET, naming the variable.
+    """
+    from trialplate.transport.secrets import Secrets
+
+    for item in prepared.plan.configurations:
+        if item.secret is not None and item.name in prepared.matrix.counts and prepared.plan.cache != "replay":
+            Secrets().resolve(item.secret, os.environ, where=f"models.{item.model}.secret")
 
 
 def _begin(project: Path, name: str) -> Path:
@@ -124,7 +138,7 @@ def _begin(project: Path, name: str) -> Path:
 # -------------------------------------------------------------------------------------------------------- estimate
 
 
-def _print_estimate(prepared: Prepared, has_ledger: bool, options: RunOptions) -> None:
+def _print_estimate(prepared: Prepared, ledger: Path | None, options: RunOptions) -> None:
     """Print what a run would do and cost at most."""
     plan, matrix = prepared.plan, prepared.matrix
     estimates = estimate(plan, matrix, prepared.opened, prepared.cases)
@@ -159,8 +173,10 @@ def _print_estimate(prepared: Prepared, has_ledger: bool, options: RunOptions) -
         print(f"warning: {visible(warning)}")
     if plan.cache == "replay":
         print("answers are replayed from cassettes: nothing is called")
-    if not has_ledger:
+    if ledger is None:
         print("there is no ledger yet: --yes makes a key and a ledger, and says so")
+    else:
+        print(f"ledger: {os.path.relpath(ledger)}")
     print("nothing was written or spent; run it with --yes")
 
 
@@ -178,9 +194,11 @@ def _plan_lines(plan: Plan, matrix: Matrix, prepared: Prepared) -> Iterator[str]
 
 def _rule_words(rule: Rule) -> str:
     if rule.must_pass is not None:
-        return f"{rule.id}: named cases must pass ({rule.require or 'as the plan folds cases'})"
+        return (
+            f"{rule.id}: cases{selector_text(rule.must_pass)} must pass ({rule.require or 'as the plan folds cases'})"
+        )
     sign = "at least" if rule.at_least is not None else "at most"
-    return f"{rule.id}: {rule.of} {sign} {rule.at_least or rule.at_most}, as an estimate"
+    return f"{rule.id}: {rule.of}{selector_text(rule.where)} {sign} {rule.at_least or rule.at_most}, as an estimate"
 
 
 def _resolution(plan: Plan, matrix: Matrix) -> Iterator[str]:

@@ -26,6 +26,8 @@ def validate_plan(plan: Path) -> int:
     print("  scorers: " + ", ".join(f"{name} on {number} cases" for name, number in found.scorers.items()))
     if found.secrets:
         print(f"  a live run needs these environment variables: {', '.join(found.secrets)}")
+    for path, digest in found.pinned.items():
+        print(f"  pinned: {visible(path)} {digest}")
     for note in found.unpinned:
         print(f"  not pinned: {visible(note)}")
     for warning in found.warnings:

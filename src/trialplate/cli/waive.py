@@ -21,7 +21,9 @@ def waive_run(name: str, reason: str, ledger: Path | None) -> int:
     if len(matches) != 1:
         shown = ", ".join(matches or started[-5:]) or "none"
         what = "is the beginning of several runs" if matches else "is no run of this ledger"
-        raise UsageError(f"{name!r} {what}: {shown}", hint="give the run's whole id")
+        raise UsageError(f"{name!r} {what}: {shown}", hint="give the run's id, or a beginning that only it has")
+    if view.waived(matches[0]):
+        raise UsageError(f"{matches[0]} is waived already", hint="see `trialplate ledger log`; a waiver is for ever")
     if not reason.strip():
         raise UsageError("a waiver needs a reason", hint="say in --reason why the run does not count")
     body = codec.to_json(Waiver(run_id=matches[0], reason=reason.strip()))

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from trialplate.errors import SpecError, UsageError
+from trialplate.errors import UsageError
 from trialplate.record import codec
 from trialplate.record.matrix import Matrix, narrow
 from trialplate.record.values import Case, Json, Narrowing, Plan
 from trialplate.spec.freeze import Frozen, freeze
 from trialplate.spec.nearest import nearest
 from trialplate.spec.project import load_project
-from trialplate.verify.content import leak_in, public_text
 
 __all__ = ["Prepared", "prepare"]
 
@@ -57,11 +56,12 @@ def prepare(
     if narrowing is not None:
         _check_narrowing(plan, narrowing)
     matrix = narrow(plan, narrowing)
+    if matrix.size == narrow(plan, None).size:
+        narrowing = None  # it leaves nothing out, so this is the plan
     if not matrix.size:
         raise UsageError("this selection leaves no trial", hint="select at least one case and one configuration")
     opened = {commitment: opening.value for commitment, opening in frozen.openings.items()}
     cases = {case.id: codec.decode(Case, opened[case.commitment], case.id) for case in plan.test_set.cases}
-    _check_leaks(plan, opened)
     return Prepared(project.root, frozen, matrix, narrowing, opened, cases)
 
 
@@ -75,14 +75,3 @@ def _check_narrowing(plan: Plan, narrowing: Narrowing) -> None:
                 near = nearest(name, known)
                 hint = f"did you mean {near}?" if near else f"there are {', '.join(dict.fromkeys(known[:8]))}"
                 raise UsageError(f"{option}: there is no {name!r} in this plan", hint=hint)
-
-
-def _check_leaks(plan: Plan, opened: Mapping[str, Json]) -> None:
-    """Refuse a plan whose public part repeats a private text, before anything is written."""
-    public = {case.commitment for case in plan.test_set.cases if case.opening is not None}
-    leak = leak_in(public_text(plan, None))
-    for commitment, value in opened.items():
-        if commitment not in public and (text := leak(value)) is not None:
-            message = f"the plan is public, and would show a private text in a name or a setting: {text[:40]!r}"
-            hint = "rename the case, tag or setting that repeats it, or give the test set visibility: public"
-            raise SpecError(message, hint=hint, code="PRIVATE-TEXT-PUBLIC")

@@ -96,7 +96,7 @@ def run_prepared(
     """
     with ExitStack() as closing:
         seats = closing.enter_context(open_seats(prepared, environ))
-        run_id, folder = _new_folder(prepared.project / "runs")
+        run_id, folder = _new_folder(ledger.folder.absolute().parent / "runs")
         create_file(folder / "plan.json", prepared.frozen.raw)
         content = closing.enter_context(ContentWriter(folder))
         for opening in prepared.frozen.openings.values():

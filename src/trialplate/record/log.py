@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Merkle tree of RFC 6962 (RFC 9162, section 2.1) over the entries of a log, and its two proofs.
+"""The Merkle tree of RFC 6962 (RFC 9162, section 2.1) over the entries of a log, and its inclusion proof.
 
 An entry is one line of the log's file without its LF. A leaf is SHA-256(0x00 || entry), an inner node
 SHA-256(0x01 || left || right), so that no entry can be taken for a node. `Frontier` keeps the roots of the complete
@@ -13,7 +13,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 
-__all__ = ["EMPTY_ROOT", "MAX_ENTRY", "Frontier", "check_consistency", "check_inclusion", "consistency_proof"]
+__all__ = [
+    "EMPTY_ROOT",
+    "MAX_ENTRY",
+    "Frontier",
+    "check_inclusion",
+]
 __all__ += ["inclusion_proof", "leaf_hash", "node_hash", "root_of", "split_lines"]
 
 MAX_ENTRY = 65_535
@@ -110,56 +115,6 @@ def check_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes], 
         position >>= 1
         last >>= 1
     return last == 0 and leaf == root
-
-
-def consistency_proof(leaf_hashes: Sequence[bytes], old: int) -> list[bytes]:
-    """Return the proof that the first `old` leaves are a prefix of all of them (RFC 9162, 2.1.4.1).
-
-    Raises:
-        IndexError: `old` is 0 or more than there are leaves.
-    """
-    low, high = 0, len(leaf_hashes)
-    if not 0 < old <= high:
-        raise IndexError(f"no log of size {old} within {high}")
-    path = []
-    while old != high:
-        middle = low + _left_size(high - low)
-        if old <= middle:
-            path.append(_subtree(leaf_hashes, middle, high))
-            high = middle
-        else:
-            path.append(_subtree(leaf_hashes, low, middle))
-            low = middle
-    if low:  # else the old log is itself a subtree whose root the checker has
-        path.append(_subtree(leaf_hashes, low, high))
-    return path[::-1]
-
-
-def check_consistency(old_size: int, new_size: int, old_root: bytes, new_root: bytes, proof: Sequence[bytes]) -> bool:
-    """Whether the new log extends the old one (RFC 9162, 2.1.4.2). An old size of 0 proves nothing and is rejected."""
-    if not 0 < old_size <= new_size or not _are_hashes(old_root, new_root, *proof):
-        return False
-    if old_size == new_size:
-        return not proof and old_root == new_root
-    path = [old_root, *proof] if old_size & (old_size - 1) == 0 else list(proof)
-    if not path:
-        return False
-    position, last = old_size - 1, new_size - 1
-    while position & 1:
-        position >>= 1
-        last >>= 1
-    old = new = path[0]
-    for sibling in path[1:]:
-        if last == 0:
-            return False
-        if position & 1 or position == last:
-            old, new = node_hash(sibling, old), node_hash(sibling, new)
-            position, last = _skip_lonely(position, last)
-        else:
-            new = node_hash(new, sibling)
-        position >>= 1
-        last >>= 1
-    return last == 0 and old == old_root and new == new_root
 
 
 def split_lines(data: bytes) -> tuple[list[bytes], bytes]:

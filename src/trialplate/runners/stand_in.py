@@ -71,7 +71,9 @@ def make(configuration: Configuration, context: RunnerContext) -> StandInRunner:
         except FormatError as error:
             where = f"models.{configuration.model}.answers"
             hint = "an error is one of the kinds that a runner reports, such as timeout or http_status"
-            raise SpecError(f"the script holds an entry that cannot be used: {error.message}", where=where, hint=hint) from None
+            raise SpecError(
+                f"the script holds an entry that cannot be used: {error.message}", where=where, hint=hint
+            ) from None
     return StandInRunner(scripts[0].name)
 
 

@@ -16,9 +16,9 @@ from trialplate.errors import SpecError
 from trialplate.record import values
 from trialplate.record.values import Case, Json
 from trialplate.spec.later import CASE_FIELDS
-from trialplate.spec.nearest import suggestion
+from trialplate.spec.nearest import nearest, suggestion
 
-__all__ = ["COLUMNS", "KEYS", "from_cells", "from_object"]
+__all__ = ["COLUMNS", "KEYS", "check_columns", "from_cells", "from_object"]
 
 COLUMNS = frozenset({"id", "input", "reference", "references", "expected", "tags", "suite", "kind"})
 """Columns that are read; any other goes to `meta` as a text."""
@@ -28,6 +28,21 @@ MAX_TAG = 128
 _REFERENCES = ("reference", "references", "expected")
 _ID = re.compile(values.CaseId.__metadata__[0].regex)  # type: ignore[attr-defined]
 _TAG_SEPARATOR = re.compile("[;|,]")
+_MISSPELT = 0.75
+"""From this likeness on, a column's name is a known one misspelt: as `meta` it would be lost to rules and scorers."""
+
+
+def check_columns(names: Iterable[str], where: str) -> None:
+    """Refuse a column that is called almost like one that is read; any other is the author's own fact.
+
+    Raises:
+        SpecError: with the name that was most likely meant.
+    """
+    for name in names:
+        near = None if name in COLUMNS or name in CASE_FIELDS else nearest(name, COLUMNS, cutoff=_MISSPELT)
+        if near is not None:
+            hint = f'did you mean "{near}"? A fact of your own needs a name less like it, and is kept as meta'
+            _refuse(where, f'unknown column "{name}"', hint)
 
 
 def from_cells(cells: Mapping[str, str], automatic_id: str | None, where: str) -> Case:

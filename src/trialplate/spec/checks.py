@@ -8,18 +8,19 @@ what is allowed and probably not meant.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NoReturn
 
 from trialplate.errors import SpecError
 from trialplate.record.matrix import Matrix, narrow, selects
-from trialplate.record.values import Case, Configuration, Evidence, Plan, Rule, Scorer, Selector
+from trialplate.record.values import Case, Configuration, Evidence, Opening, Plan, Rule, Scorer, Selector
 from trialplate.rules.passmark import RATES
 from trialplate.spec.document import Path
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.project import Project
+from trialplate.spec.selectors import selector_hint
 
-__all__ = ["check"]
+__all__ = ["check", "check_leaks"]
 
 _OPERATORS = frozenset({"&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1"})
 _Where = Callable[[Path], str]
@@ -36,7 +37,7 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
     _check_metrics(plan.scorers, project.cases, where)
     _check_scored(plan.scorers, project)
     warnings = list(_check_answers(plan.scorers, project))
-    _check_lines(plan, where)
+    _check_lines(plan, project)
     candidates = [item for item in plan.configurations if item.role == "candidate"]
     if not candidates:
         raise SpecError("every model has role: comparison", where=where(("models",)), hint="leave one to be accepted")
@@ -47,6 +48,7 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
         if rule.id in seen:
             _refuse(where(("pass_mark", "rules", index, "id")), f'two rules have the id "{rule.id}"', "rename one")
         seen.add(rule.id)
+        _check_selected(rule, matrix, project, _below(where, index))
         warnings += _check_rule(rule, plan, matrix, candidates, _below(where, index))
     if plan.cache == "replay" and plan.pass_mark.evidence.calls == "live":
         warnings.append(f"{where(('run', 'cache'))}: a replayed run decides nothing under evidence: {{calls: live}}")
@@ -105,10 +107,11 @@ def _check_answers(scorers: Sequence[Scorer], project: Project) -> Iterator[str]
                     _refuse(place, message, "write what is right, or leave the reference out")
 
 
-def _check_lines(plan: Plan, where: _Where) -> None:
+def _check_lines(plan: Plan, project: Project) -> None:
     for index, line in enumerate(plan.matrix):
         if not any(selects(line.cases, case) for case in plan.test_set.cases):
-            _refuse(where(("matrix", index)), "this line selects no case", _nearest_selector(line.cases, plan))
+            place = project.document.where(("matrix", index))
+            _refuse(place, "this line selects no case", selector_hint(line.cases, project.cases))
 
 
 def _unused(plan: Plan, matrix: Matrix, project: Project) -> Iterator[str]:
@@ -157,22 +160,29 @@ def _check_evidence(
                 yield f"{place}: {name} has {count} of the {wanted} {key} wanted, and stays inconclusive"
 
 
+def _check_selected(rule: Rule, matrix: Matrix, project: Project, where: Callable[..., str]) -> None:
+    """A rule over no case, or that names a case which is not there, is a mistake: the others could pass without it."""
+    named, key = (rule.where, "where") if rule.must_pass is None else (rule.must_pass, "must_pass")
+    if not any(selects(named, case) for case in matrix.cases):
+        _refuse(where(key), f'rule "{rule.id}" selects no case', selector_hint(named, project.cases))
+    for name in named.id:
+        if name not in project.places:
+            message = f'rule "{rule.id}" names the case "{name}", which is not there'
+            _refuse(where(key), message, selector_hint(Selector(id=(name,)), project.cases))
+
+
 def _check_rule(
     rule: Rule, plan: Plan, matrix: Matrix, candidates: Sequence[Configuration], where: Callable[..., str]
 ) -> Iterator[str]:
     """A rule must have something to speak about."""
     if rule.must_pass is not None:
         named, key = rule.must_pass, "must_pass"
-        if not any(selects(named, case) for case in matrix.cases):
-            _refuse(where(key), f'rule "{rule.id}" selects no case', _nearest_selector(named, plan))
     else:
         named, key = rule.where, "of"
         metrics = {scorer.metric for scorer in plan.scorers}
         if rule.of not in metrics and rule.of not in RATES:
             message = f'rule "{rule.id}": no scorer gives "{rule.of}"'
             _refuse(where(key), message, suggestion(rule.of or "", {*metrics, *RATES}))
-        if not any(selects(named, case) for case in matrix.cases):
-            _refuse(where("where"), f'rule "{rule.id}" selects no case', _nearest_selector(named, plan))
         if rule.at_least == "0" or rule.at_most == "1":
             yield f'{where()}: rule "{rule.id}" holds whatever the answers are'
     wanted = [
@@ -195,15 +205,22 @@ def _check_rule(
             yield f'{where()}: rule "{rule.id}" names {sum(wanted)} cases, of which {name} is asked {count}'
 
 
-def _nearest_selector(selector: Selector, plan: Plan) -> str:
-    """Return a hint: the nearest tag, suite or id that some case has."""
-    cases = plan.test_set.cases
-    for given, known in (
-        (selector.tag, {tag for case in cases for tag in case.tags}),
-        (selector.suite, {case.suite for case in cases if case.suite}),
-        (selector.id, {case.id for case in cases}),
-    ):
-        for value in given:
-            if value not in known:
-                return f'no case has "{value}"; {suggestion(value, sorted(known)[:50])}'
-    return "no case meets all of these at once"
+def check_leaks(plan: Plan, openings: Mapping[str, Opening]) -> None:
+    """Refuse a plan whose public part repeats a private text, before anything is written or committed.
+
+    Args:
+        plan: the plan as it would be published.
+        openings: what opens its commitments, by commitment.
+
+    Raises:
+        SpecError: PRIVATE-TEXT-PUBLIC.
+    """
+    from trialplate.verify.content import leak_in, public_text  # the verifier's own eyes, which load its half
+
+    public = {case.commitment for case in plan.test_set.cases if case.opening is not None}
+    leak = leak_in(public_text(plan, None))
+    for commitment, opening in openings.items():
+        if commitment not in public and (text := leak(opening.value)) is not None:
+            message = f"the plan is public, and would show a private text in a name or a setting: {text[:40]!r}"
+            hint = "rename the case, tag or setting that repeats it, or give the test set visibility: public"
+            raise SpecError(message, hint=hint, code="PRIVATE-TEXT-PUBLIC")

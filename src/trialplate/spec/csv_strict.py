@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 
 from trialplate.errors import SpecError
+from trialplate.spec.nearest import nearest
 
 __all__ = ["DELIMITERS", "Row", "read", "sniff"]
 
@@ -39,22 +40,24 @@ def sniff(text: str, file: str, wanted: frozenset[str], needed: str) -> str:
     Raises:
         SpecError: no delimiter finds that column.
     """
-    best, score = "", 0
+    best, score, near = "", 0, None
     for delimiter in DELIMITERS:
         try:
             _, header = next(_rows(text, file, delimiter))
         except (SpecError, StopIteration):
             continue
         names = [name.strip() for name in header]
+        near = near or nearest(needed, names)
         found = len(wanted.intersection(names))
         if needed in names and found > score:
             best, score = delimiter, found
     if not best:
         shown = text.split("\n", 1)[0].rstrip("\r")[:200]
+        meant = f'is "{near}" the column "{needed}"? Else ' if near else ""
         raise SpecError(
             f'no column "{needed}" in the header: {shown or "(empty)"}',
             where=f"{file}:1",
-            hint="begin with a header such as id,input,reference,tags; cells are separated by comma, semicolon or tab",
+            hint=meant + "begin with a header such as id,input,reference,tags; comma, semicolon or tab parts cells",
         )
     return best
 

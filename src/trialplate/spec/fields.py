@@ -46,6 +46,7 @@ __all__ = [
 
 T = TypeVar("T")
 _DECIMAL = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
+_DECIMAL_COMMA = re.compile(r"([0-9]{0,12}),([0-9]{1,12})")
 _DECIMAL_TEXT = re.compile(r"(0|[1-9][0-9]{0,11})(\.[0-9]{1,12})?")
 
 
@@ -68,6 +69,9 @@ def _exact(value: Any) -> str:
     text = value.text if isinstance(value, ExactFloat) else value
     if isinstance(text, int) and not isinstance(text, bool):
         text = str(text)
+    if isinstance(text, str) and (comma := _DECIMAL_COMMA.fullmatch(text)):
+        written = f"{comma.group(1) or '0'}.{comma.group(2)}"
+        raise PydanticCustomError("decimal_comma", "a number has a decimal point, not a comma", {"written": written})
     if not isinstance(text, str) or not _DECIMAL.fullmatch(text):
         raise PydanticCustomError("exact", "expected a number that is not negative, such as 0.90")
     # Equal marks shall have equal digests, so 0.90, .9 and 9e-1 are one text.

@@ -31,7 +31,7 @@ from trialplate.record.values import (
     Verdicts,
 )
 from trialplate.spec import resolve
-from trialplate.spec.checks import check
+from trialplate.spec.checks import check, check_leaks
 from trialplate.spec.project import Project
 
 __all__ = ["TEST_SET_SCHEMA", "Frozen", "cases_root", "freeze", "plain_digest"]
@@ -62,7 +62,8 @@ def freeze(project: Project, secret: bytes, *, cache: CacheMode | None = None) -
         cache: what the command line says, over what the file says.
 
     Raises:
-        SpecError: the parts do not fit together, or no record could decide under this pass mark.
+        SpecError: the parts do not fit together, no record could decide under this pass mark, or the public plan
+            would hold a private text.
     """
     author = project.author
     vault = resolve.Vault(secret)
@@ -85,6 +86,7 @@ def freeze(project: Project, secret: bytes, *, cache: CacheMode | None = None) -
         unpinned=unpinned,
     )
     warnings = (*project.warnings, *check(plan, project))
+    check_leaks(plan, vault.openings)
     raw = canonical.encode(codec.to_json(plan))
     if len(raw) > canonical.MAX_BYTES:
         raise SpecError(

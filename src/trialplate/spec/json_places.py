@@ -20,6 +20,7 @@ __all__ = ["load"]
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_DECIMAL_COMMA = re.compile(r"[0-9],([0-9]+)")
 _WORD = re.compile(r"[A-Za-z]+|-[A-Za-z]+")
 _WORDS = {"null": None, "true": True, "false": False}
 
@@ -105,6 +106,10 @@ class _Reader:
         if self._text.startswith("}", offset):
             return items, offset + 1
         while True:
+            comma = _DECIMAL_COMMA.match(self._text, offset - 2) if items else None
+            if comma and type(items[key]) is int:
+                hint = f"write {items[key]}.{comma.group(1)}"
+                self.refuse(offset, f'"{key}": a number has a decimal point, not a comma', hint)
             if not self._text.startswith('"', offset):
                 self.refuse(offset, "no valid JSON: a key in double quotes is missing here", "remove a comma too many")
             place = self.place(offset)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trialplate.spec.document import Document, Path
+from trialplate.spec.nearest import nearest
 from trialplate.spec.problems import Problem
 
 __all__ = ["CASE_FIELDS", "CASE_FILE_ENDINGS", "LATER", "NEVER", "Refusal", "refuse"]
@@ -168,9 +169,19 @@ CASE_FILE_ENDINGS: dict[str, str] = {
 }
 
 
+_WITH_PLACEHOLDERS = (
+    *(f"models.*.{key}" for key in ("system", "argv", "shell", "url", "settings")),
+    "profiles.*.settings",
+)
+_BRACES = "take the {{ out: it would be sent as it stands; what a document or a case holds is left alone"
+
+_Found = tuple[Path, Path, str, str, bool]
+"""What to cut out of the document, the place, the sentence, the hint, and whether it is about the key."""
+
+
 def refuse(document: Document) -> tuple[list[Problem], Any]:
     """Return the problems, and a copy of the document without what they are about."""
-    found: list[tuple[Path, Path, str, str, bool]] = []
+    found: list[_Found] = []
     for refusal in (*LATER, *NEVER):
         for path, value in _matches(document.value, refusal.path):
             if refusal.refuses(value):
@@ -183,6 +194,7 @@ def refuse(document: Document) -> tuple[list[Problem], Any]:
         if isinstance(value, dict):
             message = f'"of: {{{next(iter(value), "")}: ...}}": a quantity other than a metric or a rate {_NOT_YET}'
             found.append((path[:-1], path, message, _HINT, True))
+    found += _placeholders(document.value)
     cuts = frozenset(cut for cut, *_ in found)
     # What stands inside something else that is refused is not worth a sentence of its own.
     problems = [
@@ -191,6 +203,27 @@ def refuse(document: Document) -> tuple[list[Problem], Any]:
         if not any(cut[:length] in cuts for length in range(1, len(cut)))
     ]
     return problems, _without(document.value, (), cuts)
+
+
+def _placeholders(value: Any) -> Iterator[_Found]:
+    """Yield the texts of models and profiles that hold a placeholder: this version would send it as it stands."""
+    for pattern in _WITH_PLACEHOLDERS:
+        for start, below in _matches(value, tuple(pattern.split("."))):
+            for path, text in _texts(below, start):
+                if "{{" in text:
+                    # Without its shell, a command would seem to have no way to start.
+                    cut = (*path, "") if path[-1] == "shell" else path
+                    name = next(part for part in reversed(path) if isinstance(part, str))
+                    yield cut, path, f'"{name}": a placeholder, {{{{...}}}}, {_NOT_YET} and comes with a later one', _BRACES, False
+
+
+def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    """Yield every text below a place in the file."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _texts(item, (*path, key))
 
 
 def _items(value: Any) -> list[str]:
@@ -216,7 +249,8 @@ def _bound_rules(value: Any) -> Iterator[Path]:
     """Yield the threshold rules that do not say `basis`: they would be bounds."""
     for path, rule in _matches(value, ("pass_mark", "rules", "*")):
         if isinstance(rule, dict) and "basis" not in rule and ("at_least" in rule or "at_most" in rule):
-            yield path
+            if not any(nearest(name, ["basis"]) for name in rule):  # else it is misspelt, and no rule over a bound
+                yield path
 
 
 def _without(value: Any, path: Path, cut: frozenset[Path]) -> Any:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag
+from pydantic_core import PydanticCustomError
 
 from trialplate.record import values
 from trialplate.spec.fields import Author, AuthorSelector, Many, Name, Share
@@ -91,12 +92,18 @@ def _selector_form(value: Any) -> str:
     return "as a word" if isinstance(value, str) else "as a map"
 
 
+def _named(value: AuthorSelector) -> AuthorSelector:
+    if not value.model_fields_set:
+        raise PydanticCustomError("empty_selector", "an empty selector would name every case")
+    return value
+
+
 class MustPassRule(Author):
     """Every case named here passes; `all` names every case."""
 
     id: Name
     must_pass: Annotated[
-        Annotated[Literal["all"], Tag("as a word")] | Annotated[AuthorSelector, Tag("as a map")],
+        Annotated[Literal["all"], Tag("as a word")] | Annotated[AuthorSelector, AfterValidator(_named), Tag("as a map")],
         Discriminator(_selector_form),
     ]
     require: Literal["all", "majority", "any"] = "all"

@@ -9,10 +9,10 @@ from difflib import get_close_matches
 __all__ = ["nearest", "suggestion"]
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known name nearest to a word, or None if none is near."""
+def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """Return the known name nearest to a word, or None if none is near: 1 is equal but for case, 0 unlike."""
     by_folded = {name.casefold().replace("-", "_"): name for name in sorted(known, reverse=True)}
-    found = get_close_matches(word.casefold().replace("-", "_"), by_folded, n=1, cutoff=0.6)
+    found = get_close_matches(word.casefold().replace("-", "_"), by_folded, n=1, cutoff=cutoff)
     return by_folded[found[0]] if found else None
 
 
@@ -22,4 +22,4 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     near = nearest(word, names)
     if near is not None:
         return f'did you mean "{near}"?'
-    return f"known here: {', '.join(names)}" if names else "remove it"
+    return f"known here: {', '.join(names)}" if names else "correct it; nothing is known here"

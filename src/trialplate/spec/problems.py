@@ -7,7 +7,7 @@ may be a secret that somebody pasted: an error says what kind of value stands th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from trialplate.errors import SpecError
 from trialplate.record import values
 from trialplate.spec.document import Document, Path
-from trialplate.spec.nearest import suggestion
+from trialplate.spec.nearest import nearest, suggestion
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -75,40 +75,63 @@ def validated(model: type[M], document: Document, value: Any, problems: list[Pro
         made = model.model_validate(value, context={"known": known})
     except ValidationError as error:
         for detail in error.errors(include_url=False):
-            found = _problem(document, value, detail, known)
-            if found is not None:
-                problems.append(found)
+            problems += _problems(document, value, detail, known)
         return None
     return None if problems else made
 
 
-def _problem(
+def _problems(
     document: Document, value: Any, detail: ErrorDetails, known: Mapping[int, frozenset[str]]
-) -> Problem | None:
-    """Translate one of pydantic's errors; None if it only follows from a key that was refused before."""
+) -> Iterator[Problem]:
+    """Translate one of pydantic's errors; to nothing if it only follows from a key that was refused before."""
     path, rest, key = _resolve(value, detail["loc"])
     here = _at(value, path)
     if here is None and _at(document.value, path) is not None:
-        return None
+        return
     kind = detail["type"]
+    if kind == "rule_kind" and isinstance(here, dict):
+        meant = _misspelt(here, _OF_A_RULE)
+        yield from _unknown(document, path, meant)
+        if len(_KINDS_OF_RULE.intersection((*here, *meant.values()))) == 1:
+            return
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         name = str(detail["ctx"]["discriminator"]).strip("'")
         if kind == "union_tag_not_found":
-            return Problem.at(document, path, f'the key "{name}" is missing{_inside(path)}', _MISSING[name])
+            meant = _misspelt(here, {name})
+            yield from _unknown(document, path, meant)
+            if not meant:
+                yield Problem.at(document, path, f'the key "{name}" is missing{_inside(path)}', _MISSING[name])
+            return
         path, here = (*path, name), here[name]
     if kind == "extra_forbidden":
         names = known.get(id(_at(value, path[:-1])), frozenset())
-        return Problem.at(document, path, f'unknown key "{path[-1]}"', suggestion(str(path[-1]), names), key=True)
+        yield Problem.at(document, path, f'unknown key "{path[-1]}"', suggestion(str(path[-1]), names), key=True)
+        return
     if kind == "missing":
         name = str(rest[-1]) if rest else "?"
         if isinstance(before := _at(document.value, path), dict) and name in before:
-            return None
+            return
         message = f'the key "{name}" is missing{_inside(path)}'
-        return Problem.at(document, path, message, _MISSING.get(name, f"add {name}:"))
+        yield Problem.at(document, path, message, _MISSING.get(name, f"add {name}:"))
+        return
     if kind == "too_short" and _at(document.value, path):
-        return None  # what stands there is wrong or was refused, which is told by itself
+        return  # what stands there is wrong or was refused, which is told by itself
     message, hint = _sentence(kind, detail, here, path)
-    return Problem.at(document, path, message, hint, key=key)
+    yield Problem.at(document, path, message, hint, key=key)
+
+
+def _misspelt(here: Any, known: Set[str]) -> dict[str, str]:
+    """Return the keys that are almost a known one, each with that.
+
+    Without the key that says what a mapping is, no model reads the others, and what is wrong with them is told by this.
+    """
+    near = {name: nearest(name, known) for name in here if name not in known} if isinstance(here, dict) else {}
+    return {name: found for name, found in near.items() if found is not None and found not in here}
+
+
+def _unknown(document: Document, path: Path, meant: Mapping[str, str]) -> Iterator[Problem]:
+    for name, near in meant.items():
+        yield Problem.at(document, (*path, name), f'unknown key "{name}"', f'did you mean "{near}"?', key=True)
 
 
 def _resolve(value: Any, loc: Iterable[str | int]) -> tuple[Path, list[str | int], bool]:
@@ -153,6 +176,8 @@ def _kind_of(value: Any) -> str:
     return type(value).__name__
 
 
+_KINDS_OF_RULE = frozenset({"at_least", "at_most", "must_pass"})
+_OF_A_RULE = frozenset({*_KINDS_OF_RULE, "id", "of", "basis", "where", "require"})
 _MISSING = {
     "repeats": "add repeats: 3; trials = configurations x cases x repeats",
     "pass_mark": "add pass_mark: with at least one rule; it is committed before the first trial",
@@ -222,7 +247,7 @@ _SENTENCES: dict[str, Callable[[ErrorDetails, Any], tuple[str, str]]] = {
     "bool_type": lambda detail, here: (f"expected true or false, found {_kind_of(here)}", "write true or false"),
     **dict.fromkeys(
         ("model_type", "dict_type", "model_attributes_type"),
-        lambda detail, here: (f"expected a mapping, found {_kind_of(here)}", "write key: value below it, or {}"),
+        lambda detail, here: (f"expected a mapping, found {_kind_of(here)}", "write key: value below it"),
     ),
     **dict.fromkeys(
         ("tuple_type", "list_type"),
@@ -232,9 +257,26 @@ _SENTENCES: dict[str, Callable[[ErrorDetails, Any], tuple[str, str]]] = {
         ("too_short", "string_too_short"),
         lambda detail, here: ("nothing stands here", "add at least one"),
     ),
+    "decimal_comma": lambda detail, here: (detail["msg"], f"write {detail['ctx']['written']}"),
     "string_too_long": lambda detail, here: (f"more than {detail['ctx']['max_length']} characters", "shorten it"),
 }
-_HINTS = {
+_LITERALS: dict[str | int, str] = {
+    "trialplate": "this version reads 1",
+    "must_pass": "expected a selector, or all",
+}
+_SELECTOR = "write a selector, such as {tag: critical} or {id: [q1, q2]}"
+_EVIDENCE_HINTS: dict[str | int, str] = {
+    "at_least": "write a whole number, such as 20",
+    "cases": "write cases: {at_least: 20}",
+    "repeats": "write repeats: {at_least: 3}",
+    "reasked": "write reasked: {at_most: 0.02}",
+    "infrastructure_errors": "write infrastructure_errors: {at_most: 0.05}",
+}
+_HINTS: dict[str | int, str] = {
+    "trialplate": "write trialplate: 1; a later language needs a later version of this program",
+    "must_pass": f"{_SELECTOR}; must_pass: all names every case",
+    "where": _SELECTOR,
+    "cases": _SELECTOR,
     "secret": "write secret: {env: NAME_OF_THE_VARIABLE}, never the key itself",
     "argv": "write a list: argv: [python3, bot.py]",
     "pricing": 'write pricing: {input: "0.10", output: "0.50"} per million tokens, or pricing: free',
@@ -252,6 +294,11 @@ def _sentence(kind: str, detail: ErrorDetails, here: Any, path: Path) -> tuple[s
     else:
         message, hint = detail["msg"], "correct it"
     key = path[-1] if path else ""
+    if kind == "literal_error":
+        message = _LITERALS.get(key, message)
+    if kind != "decimal_comma" and not (len(path) == 2 and path[0] in ("models", "profiles", "scorers")):  # a name
+        in_evidence = path[:2] == ("pass_mark", "evidence")
+        hint = (_EVIDENCE_HINTS if in_evidence and key in _EVIDENCE_HINTS else _HINTS).get(key, hint)
     if isinstance(key, int):
         key = f"{path[-2] if len(path) > 1 else ''}[{key}]"
-    return (f'"{key}": {message}' if key else message), _HINTS.get(key, hint)
+    return (f'"{key}": {message}' if key else message), hint

@@ -9,23 +9,24 @@ started, nothing is written. After this, `freeze` is arithmetic.
 from __future__ import annotations
 
 import os
-import shlex
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from trialplate.errors import SpecError
 from trialplate.record import canonical
 from trialplate.record.values import Case
 from trialplate.spec import later, problems, test_sets, yaml_strict
+from trialplate.spec.commands import doubtful_words, files_of
 from trialplate.spec.document import MAX_BYTES, Document, decode_utf8
 from trialplate.spec.entries import CommandModel, OpenAiCompatibleModel, Settings, StandInModel
 from trialplate.spec.models import AuthorPlan
-from trialplate.spec.nearest import suggestion
+from trialplate.spec.nearest import nearest
 
-__all__ = ["Project", "files_of", "load_project", "pin_digest", "words_of"]
+__all__ = ["Project", "load_project", "pin_digest"]
 
+_FILE = "trialplate.yaml"
 _MAX_TEXT = 16 * 1024 * 1024
 _MAX_PINNED = 1024 * 1024 * 1024
 
@@ -57,9 +58,7 @@ def load_project(path: str | os.PathLike[str]) -> Project:
     Raises:
         SpecError: with file, line and column, for whatever cannot be used; all problems of the author's file at once.
     """
-    file = Path(path)
-    if file.is_dir():
-        file = file / "trialplate.yaml"
+    file = _author_file(Path(path))
     root = file.parent
     document = yaml_strict.load(_read(root, file.name, file.name, MAX_BYTES), file.name)
     found, remaining = later.refuse(document)
@@ -77,8 +76,30 @@ def load_project(path: str | os.PathLike[str]) -> Project:
         texts=texts,
         pinned=dict(_pinned(root, document, author)),
         cassettes=dict(_cassettes(root)),
-        warnings=cases.warnings,
+        warnings=(*cases.warnings, *_doubts(root, document, author)),
     )
+
+
+def _author_file(path: Path) -> Path:
+    """Return the author's file that a path names: itself, or what stands in the folder.
+
+    Raises:
+        SpecError: there is no such file or folder, or the folder holds no plan.
+    """
+    hint = f"give a project's folder or its {_FILE}"
+    if os.path.isdir(path):  # unlike Path.is_dir, it has an answer also where nothing may be looked at
+        if not os.path.lexists(path / _FILE):
+            raise SpecError(f"there is no {_FILE} in {_folder(path)}", hint=_near(path / _FILE) or hint)
+        return path / _FILE
+    if not os.path.lexists(path):
+        if path.name == _FILE and os.path.isdir(path.parent):
+            return _author_file(path.parent)
+        raise SpecError(f"there is no file or folder {path}", hint=_near(path, folders=True) or hint)
+    return path
+
+
+def _folder(path: Path) -> str:
+    return "this folder" if path == Path() else str(path)
 
 
 def pin_digest(data: bytes) -> str:
@@ -93,18 +114,6 @@ def pin_digest(data: bytes) -> str:
             return canonical.digest(data)
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return canonical.digest(data)
-
-
-def words_of(model: CommandModel) -> list[str]:
-    """Return the words of a command: its argv, or what a shell would split its line into."""
-    if model.argv is not None:
-        return list(model.argv)
-    reader = shlex.shlex(model.shell or "", posix=True, punctuation_chars=True)
-    reader.whitespace_split, reader.commenters = True, ""
-    try:
-        return list(reader)
-    except ValueError:  # an unclosed quote, which the shell itself will tell
-        return (model.shell or "").split()
 
 
 def _cases(root: Path, document: Document, author: AuthorPlan) -> test_sets.LoadedCases:
@@ -150,26 +159,11 @@ def _pinned(root: Path, document: Document, author: AuthorPlan) -> Iterator[tupl
                 yield path, pin_digest(_read(root, path, where, _MAX_PINNED))
 
 
-def files_of(root: Path, model: CommandModel) -> list[str]:
-    """Return the project's files that a command names, as a word or behind a "=", each once and in order of name.
-
-    What lies outside the project, also behind a symbolic link, is a program of the machine and cannot be pinned.
-    """
-    found = set()
-    for word in words_of(model):
-        for name in {word, word.partition("=")[2]} - {""}:
-            path = PurePosixPath(name)
-            if not path.is_absolute() and ".." not in path.parts and _is_file_inside(root, name):
-                found.add(path.as_posix())
-    return sorted(found)
-
-
-def _is_file_inside(root: Path, name: str) -> bool:
-    try:
-        real = (root / name).resolve(strict=True)
-        return real.is_file() and real.is_relative_to(root.resolve(strict=True))
-    except (OSError, ValueError, RuntimeError):
-        return False
+def _doubts(root: Path, document: Document, author: AuthorPlan) -> Iterator[str]:
+    """Yield warnings about words of commands that look like files and are not pinned."""
+    for name, model in author.models.items():
+        if isinstance(model, CommandModel):
+            yield from doubtful_words(root, document, name, model)
 
 
 def _cassettes(root: Path) -> Iterator[tuple[str, str]]:
@@ -212,9 +206,17 @@ def _read(root: Path, name: str, where: str, limit: int) -> bytes:
 
 
 def _beside(file: Path) -> str:
-    """Return a hint that names the file most like the one that is missing."""
-    try:
-        names = [item.name for item in file.parent.iterdir() if item.is_file()]
-    except OSError:
+    """Return a hint for a file that is missing: the one most like it, and never all that are there."""
+    if not os.path.isdir(file.parent):
         return "the folder is not there either; paths are relative to the plan's folder"
-    return suggestion(file.name, names[:50]) if names else "the folder is empty"
+    return _near(file) or "correct the name; paths are relative to the plan's folder"
+
+
+def _near(path: Path, *, folders: bool = False) -> str:
+    """Return a hint with the name nearest to a missing one, or "" if none is near."""
+    try:
+        names = [item.name for item in path.parent.iterdir() if item.is_file() or (folders and item.is_dir())]
+    except OSError:
+        return ""
+    near = nearest(path.name, names)
+    return f'did you mean "{near}"?' if near else ""

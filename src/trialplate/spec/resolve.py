@@ -27,6 +27,7 @@ from trialplate.record.values import (
     Retry,
     Scorer,
 )
+from trialplate.spec.commands import files_of, words_of
 from trialplate.spec.document import plain
 from trialplate.spec.entries import (
     CommandModel,
@@ -40,7 +41,7 @@ from trialplate.spec.entries import (
     StandInModel,
 )
 from trialplate.spec.nearest import suggestion
-from trialplate.spec.project import Project, files_of, words_of
+from trialplate.spec.project import Project
 from trialplate.spec.stand_in import script
 
 __all__ = ["Vault", "configurations", "matrix_lines", "scorers"]

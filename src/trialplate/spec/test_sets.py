@@ -23,7 +23,7 @@ from trialplate.errors import FormatError, SpecError
 from trialplate.record import canonical
 from trialplate.record.values import Case
 from trialplate.spec import csv_strict
-from trialplate.spec.case_fields import COLUMNS, from_cells, from_object
+from trialplate.spec.case_fields import COLUMNS, check_columns, from_cells, from_object
 from trialplate.spec.document import decode_utf8
 from trialplate.spec.later import CASE_FILE_ENDINGS
 
@@ -141,6 +141,7 @@ def _csv(source: Source) -> Iterator[tuple[str, Case, list[str]]]:
         if not name or names.count(name) > 1:
             what = f'two columns are called "{name}"' if name else "a column has no name"
             raise SpecError(what, where=f"{source.file}:{line}", hint="name each column once")
+    check_columns(names, f"{source.file}:{line}")
     has_ids = "id" in names
     for number, (line, cells) in enumerate(rows, start=1):
         where = f"{source.file}:{line}"

@@ -44,6 +44,8 @@ class Validation:
     trials: int
     secrets: tuple[str, ...]
     """Names of the environment variables that a live run needs."""
+    pinned: dict[str, str]
+    """Digest of every file that the plan pins, by path: what commands name, and the cassettes of a replay."""
     unpinned: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -60,6 +62,7 @@ def validate(path: str | os.PathLike[str]) -> Validation:
     tags = Counter(tag for case in project.cases for tag in case.tags or (UNTAGGED,))
     applied = Counter(scorer.name for case in plan.test_set.cases for scorer in matrix.applicable(case))
     label = plan.test_set.name + (f" {plan.test_set.version}" if plan.test_set.version else "")
+    files = [*plan.cassettes, *(file for item in plan.configurations for file in item.files)]
     return Validation(
         name=plan.name,
         test_set=label,
@@ -73,6 +76,7 @@ def validate(path: str | os.PathLike[str]) -> Validation:
         rules=tuple(rule.id for rule in plan.pass_mark.rules),
         trials=matrix.size,
         secrets=tuple(sorted({item.secret for item in plan.configurations if item.secret})),
+        pinned={item.path: item.digest for item in sorted(files, key=lambda item: item.path)},
         unpinned=plan.unpinned,
         warnings=frozen.warnings,
     )

@@ -208,6 +208,8 @@ class _Composer:
         items: dict[str, Any] = {}
         nodes, levels = 1, 0
         while not isinstance(event := next(self._events), MappingEndEvent):
+            if items and isinstance(event, ScalarEvent) and event.style is None and event.value.isdecimal():
+                self._refuse_decimal_comma(event, items, path)
             key = self._key(event)
             here = (*path, key)
             if key in items:
@@ -218,6 +220,14 @@ class _Composer:
             items[key] = value
             nodes, levels = nodes + inner, max(levels, below)
         return items, nodes, levels + 1
+
+    def _refuse_decimal_comma(self, event: ScalarEvent, items: dict[str, Any], path: Path) -> None:
+        """Refuse `{at_least: 0,9}`: to YAML, the comma ends the value and 9 is the next key."""
+        key, before = next(reversed(items.items()))
+        number_at, here = self._values[(*path, key)], _place(event)
+        if type(before) is int and here == Place(number_at.line, number_at.column + len(str(before)) + 1):
+            hint = f"write {before}.{event.value}"
+            self._refuse(event, f'"{key}": a number has a decimal point, not a comma', hint)
 
     def _key(self, event: Event) -> str:
         if not isinstance(event, ScalarEvent) or event.tag is not None or event.anchor is not None:

@@ -14,14 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trialplate.errors import EXIT_DONE, EXIT_NEGATIVE, EXIT_UNTRUSTED, TrialplateError, UsageError
-from trialplate.record.note import PublicKey, parse_key
+from trialplate.errors import EXIT_DONE, EXIT_NEGATIVE, EXIT_UNTRUSTED, FormatError, TrialplateError, UsageError
+from trialplate.record.note import PublicKey, open_note, parse_checkpoint, parse_key
 from trialplate.record.values import Decision
 from trialplate.verify import text
 from trialplate.verify.gate import Others, configuration_named
 from trialplate.verify.known import config_folder, read_known
 from trialplate.verify.ledger_view import Reader
-from trialplate.verify.locate import Found, find, find_run, ledger_above
+from trialplate.verify.locate import Found, find, find_run, given_ledger, ledger_above
 from trialplate.verify.procedure import Verified, verify
 
 __all__ = ["Gated", "gate_run", "main", "parser", "print_error", "reader_of", "show_gate", "verify_paths"]
@@ -70,7 +70,8 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
 
 def print_error(error: TrialplateError) -> None:
     """Write an error to stderr: what, where, and one thing to do."""
-    print(f"error: {text.visible(str(error))}", file=sys.stderr)
+    shown = "\n  ".join(text.visible(line) for line in str(error).split("\n"))
+    print(f"error: {shown}", file=sys.stderr)
     if error.hint:
         print(f"  do: {text.visible(error.hint)}", file=sys.stderr)
 
@@ -86,6 +87,12 @@ def verify_paths(options: argparse.Namespace, environ: Mapping[str, str]) -> tup
     else:
         for item in done:
             print("\n".join(text.report_lines(item.report)))
+        if len(done) > 1:
+            failed = [item.report.subject for item in done if not item.report.holds]
+            print(
+                f"{len(done) - len(failed)} of {len(done)} hold"
+                + (f"; not: {text.visible(', '.join(failed))}" if failed else "")
+            )
     return max((item.report.exit_code for item in done), default=EXIT_DONE), done
 
 
@@ -107,7 +114,7 @@ class Gated:
 def gate_run(options: argparse.Namespace, environ: Mapping[str, str]) -> Gated:
     """Verify a run and decide."""
     run = find_run(options.run, Path.cwd(), options.ledger)
-    ledger = options.ledger or ledger_above(run)
+    ledger = given_ledger(Path.cwd(), options.ledger) if options.ledger else ledger_above(run)
     if ledger is None:
         raise UsageError(
             "a record without its ledger cannot be gated", where=str(options.run), hint="give --ledger DIR"
@@ -138,15 +145,20 @@ def reader_of(environ: Mapping[str, str], trust: Sequence[str] = (), against: Se
     """Return who reads: trust from the arguments or the environment, known checkpoints from the user's own folder."""
     given = list(trust) or [item for item in (environ.get("TRIALPLATE_TRUST", ""),) if item]
     keys = [key for item in given for key in _keys(item)]
-    notes = []
-    for path in against:
-        try:
-            notes.append(Path(path).read_bytes())
-        except OSError as error:
-            raise UsageError(
-                f"cannot read it ({error.strerror})", where=path, hint="give the file of a checkpoint"
-            ) from None
-    return Reader(trust=keys, known=read_known(config_folder(environ)), against=notes)
+    return Reader(trust=keys, known=read_known(config_folder(environ)), against=[_note(path) for path in against])
+
+
+def _note(path: str) -> bytes:
+    """Return the note of a checkpoint that the reader kept; whose it is and who signed it is checked later."""
+    hint = "give the file of a checkpoint that you kept, such as a copy of ledger/checkpoint"
+    try:
+        note = Path(path).read_bytes()
+        parse_checkpoint(open_note(note, ()).text)
+    except OSError as error:
+        raise UsageError(f"cannot read it ({error.strerror})", where=f"--against {path}", hint=hint) from None
+    except FormatError as error:
+        raise UsageError(f"this is no checkpoint: {error.message}", where=f"--against {path}", hint=hint) from None
+    return note
 
 
 def _keys(item: str) -> list[PublicKey]:
@@ -157,6 +169,10 @@ def _keys(item: str) -> list[PublicKey]:
         lines = [item]  # too long for a path, or no text: then it is no key either, and is told so
     kept = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     hint = "give a public key line (name+id+base64), or a file that holds such lines"
+    if len(lines) == 1 and "+" not in lines[0] and not Path(item[:255]).exists():
+        raise UsageError(
+            "no key to trust: there is no such file, and it is no key line", where=f"--trust {item[:80]}", hint=hint
+        )
     if not kept:  # else whoever passes an unset variable would trust nobody, and not know it
         raise UsageError("no key to trust: there is no key line in it", where=item[:80], hint=hint)
     try:

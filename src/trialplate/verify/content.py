@@ -14,6 +14,7 @@ from trialplate.record import canonical, codec, disclosure
 from trialplate.record.values import Json, Opening, Plan
 from trialplate.verify.findings import Report
 from trialplate.verify.ledger_view import LedgerView
+from trialplate.verify.log_file import open_regular
 from trialplate.verify.record_view import RecordView, plan_commitments
 
 __all__ = ["SHORTEST_LEAK", "check_content", "leak_in", "openings", "public_text"]
@@ -29,7 +30,7 @@ def openings(folder: Path, shown: str) -> Iterator[tuple[str, Opening]]:
     Raises:
         FormatError: STRICT-..., SCHEMA.
     """
-    with (folder / "content.jsonl").open("rb") as file:
+    with open_regular(folder / "content.jsonl", f"{shown}/content.jsonl") as file:
         number = 0
         while line := file.readline(MAX_LINE):
             number += 1
@@ -63,9 +64,7 @@ def check_content(record: RecordView, ledger: LedgerView, report: Report) -> Non
         report.caught(error)
 
 
-def _check_openings(
-    record: RecordView, public: set[str], leaks: _Leaks, shown: str, report: Report
-) -> None:
+def _check_openings(record: RecordView, public: set[str], leaks: _Leaks, shown: str, report: Report) -> None:
     missing = set(record.commitments)
     of_plan = set(plan_commitments(record.plan))
     unused = opened = 0
@@ -101,7 +100,9 @@ class _Leaks:
 
     def of(self, value: Json, *, of_plan: bool) -> str | None:
         """Return a private string of the value that stands in the open."""
-        words = next((text for text in _private_strings(value) if len(text) >= SHORTEST_LEAK and text in self.named), None)
+        words = next(
+            (text for text in _private_strings(value) if len(text) >= SHORTEST_LEAK and text in self.named), None
+        )
         return words or (self._in_public if of_plan else self._in_prose)(value)
 
 

@@ -59,7 +59,10 @@ CODES = {
     "LEDGER-UNSIGNED-TAIL": ("V03", "run `trialplate ledger doctor`: it sets the lines aside"),
     "RECORD-ROOT": ("V03", _RESTORE),
     "RECORD-TRUNCATED": ("V03", _RESTORE),
-    "RECORD-UNSIGNED-TAIL": ("V03", "resume the run: it counts complete lines it takes over and shows them"),
+    "RECORD-UNSIGNED-TAIL": (
+        "V03",
+        "nothing: an interrupted run leaves such lines; they are no evidence until a resume signs them",
+    ),
     "RECORD-TAIL-AFTER-END": ("V03", "cut the lines beyond the checkpoint; nobody signed them"),
     "NOTE-MALFORMED": ("V04", _RESTORE),
     "NOTE-LIMIT": ("V04", _RESTORE),
@@ -92,7 +95,7 @@ CODES = {
     "RUN-REWRITTEN": ("V10", "treat the run as worthless: its record was changed after the ledger pinned it"),
     "MATRIX-UNPLANNED": ("V11", _ASK),
     "MATRIX-INCOMPLETE": ("V11", "ask for the missing trials; a record that says it is complete lacks them"),
-    "RUN-UNFINISHED": ("V11", "resume the run, or waive it"),
+    "RUN-UNFINISHED": ("V11", "waive the run, and start another: this version cannot resume one"),
     "RUN-NEVER-STARTED": ("V11", "remove the folder: a crash left it before anything was asked"),
     "RUN-MISSING": ("V11", "ask for the runs that are not here, if you mean to check them"),
     "ATTEMPT-ORDER": ("V12", _ASK),
@@ -169,6 +172,8 @@ class Report:
         """Return PASS, FAIL or SKIP."""
         if any(item.check == check and not item.note for item in self.findings):
             return "FAIL"
+        if check == "V20" and not self.holds:
+            return "SKIP"
         return "PASS" if check in self.said else "SKIP"
 
     @property

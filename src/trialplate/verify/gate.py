@@ -144,7 +144,9 @@ class Gate:
         less = looser(earlier.mark, commit.mark)
         told = f"looser than the one before: {'; '.join(less)}" if less else "not looser than the one before"
         message = f"this pass mark was committed after {len(before)} runs on these cases; it is {told}"
-        self.report.found("MARK-AFTER-RUNS", message, f"{self.ledger.folder.name}/entries.jsonl:{ref.seq + 1}", note=True)
+        self.report.found(
+            "MARK-AFTER-RUNS", message, f"{self.ledger.folder.name}/entries.jsonl:{ref.seq + 1}", note=True
+        )
 
     def _check_decision(self, entry: LedgerEntry) -> None:
         stated: Decision = entry.body

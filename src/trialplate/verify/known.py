@@ -69,7 +69,7 @@ def read_known(folder: Path) -> dict[str, Known]:
     try:
         value = canonical.parse(raw, limit=MAX_FILE)
     except FormatError as error:
-        raise _broken(path, error.message) from error
+        raise _broken(path, f"cannot be used: {error.message}") from error
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         raise _broken(path, f"is not of the format {FORMAT}")
     logs = value.get("logs")
@@ -91,5 +91,5 @@ def _read_one(path: Path, origin: str, item: Json) -> Known:
 
 
 def _broken(path: Path, message: str) -> FormatError:
-    hint = "restore the file, or move it away to trust each log anew at first sight (rollbacks before that go unseen)"
+    hint = "restore the file; moved away, rollbacks before today go unseen, and no log is trusted until you say so"
     return FormatError(f"the file of known checkpoints {message}", where=str(path), hint=hint, code="KNOWN")

@@ -7,11 +7,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from trialplate.errors import UsageError, VerificationError
+from trialplate.errors import UsageError
 from trialplate.record import canonical
 from trialplate.record.log import MAX_ENTRY
+from trialplate.verify.log_file import open_regular
 
-__all__ = ["Found", "find", "find_run", "ledger_above"]
+__all__ = ["Found", "find", "find_run", "given_ledger", "ledger_above"]
 
 
 @dataclass(frozen=True)
@@ -37,19 +38,39 @@ def find(name: str, here: Path, ledger: Path | None) -> list[Found]:
         UsageError: nothing of that name.
     """
     path = _absolute(here, name)
-    ledger = None if ledger is None else _absolute(here, ledger)
-    if path.name == "record.jsonl" and path.is_file():
+    ledger = None if ledger is None else given_ledger(here, ledger)
+    if path.name in ("record.jsonl", "entries.jsonl") and path.is_file():
         path = path.parent
-    if (path / "record.jsonl").exists() or (path / "plan.json").exists():
+    if _is_run(path):
         return [Found(ledger or ledger_above(path), path)]
     if (path / "entries.jsonl").exists() or (path / "origin").exists():
         return [Found(path, None)]
-    if (path / "ledger").is_dir():
-        own = ledger or path / "ledger"
-        runs = sorted(p for p in (path / "runs").glob("*") if p.is_dir())
+    above = ledger_above(path) if path.is_dir() else None
+    if above is not None:
+        own = ledger or above
+        runs = sorted(p for p in (above.parent / "runs").glob("*") if p.is_dir())
         return [Found(own, None), *(Found(own, run) for run in runs)]
     run = find_run(name, here, ledger)
     return [Found(ledger or ledger_above(run), run)]
+
+
+def given_ledger(here: Path, name: str | Path) -> Path:
+    """Return the folder that `--ledger` names.
+
+    Raises:
+        UsageError: there is no ledger in it.
+    """
+    path = _absolute(here, name)
+    if not any((path / file).exists() for file in ("entries.jsonl", "origin", "checkpoint")):
+        raise UsageError("this is no ledger's folder", where=str(name), hint="give the folder that holds entries.jsonl")
+    return path
+
+
+def _is_run(path: Path) -> bool:
+    """Say whether a folder is a run's, even one that lacks its files."""
+    if any((path / file).exists() for file in ("record.jsonl", "plan.json")):
+        return True
+    return path.parent.name == "runs" and path.is_dir() and ledger_above(path) is not None
 
 
 def find_run(name: str, here: Path, ledger: Path | None) -> Path:
@@ -61,13 +82,12 @@ def find_run(name: str, here: Path, ledger: Path | None) -> Path:
     path = _absolute(here, name)
     if path.name == "record.jsonl":
         path = path.parent
-    if name != "latest" and (path / "record.jsonl").exists():
+    if name != "latest" and _is_run(path):
         return path
-    own = ledger_above(_absolute(here, ".")) if ledger is None else _absolute(here, ledger)
+    own = ledger_above(_absolute(here, ".")) if ledger is None else given_ledger(here, ledger)
     if own is None:
-        raise UsageError(
-            f"no run {name!r}, and no ledger here or above", hint="give the path of a run folder", code="RUN"
-        )
+        hint = "go to the project's folder, or give the path of a run's folder"
+        raise UsageError(f"no run {name!r}, and no ledger here or above", hint=hint, code="RUN")
     runs = own.parent / "runs"
     if name == "latest":
         return runs / _latest(own)
@@ -77,7 +97,8 @@ def find_run(name: str, here: Path, ledger: Path | None) -> Path:
         return runs / matches[0]
     if matches:
         raise UsageError(f"{name!r} is the beginning of {', '.join(matches)}", hint="give more of the id", code="RUN")
-    shown = ", ".join(there[-5:]) or "none yet"
+    more = f"{len(there) - 5} older ones and " if len(there) > 5 else ""
+    shown = more + ", ".join(there[-5:]) if there else "none yet"
     raise UsageError(f"no run {name!r}; there are: {shown}", hint="give a run id, its beginning, or latest", code="RUN")
 
 
@@ -94,10 +115,7 @@ def _latest(ledger: Path) -> str:
         FormatError: a run.start that is no canonical JSON.
     """
     latest = ""
-    try:
-        file = (ledger / "entries.jsonl").open("rb")
-    except OSError:
-        raise VerificationError("ledger/entries.jsonl is missing", code="FILE-MISSING") from None
+    file = open_regular(ledger / "entries.jsonl", f"{ledger.name}/entries.jsonl")
     with file:
         while line := file.readline(MAX_ENTRY + 1):
             if b'"type":"run.start"' in line and line.endswith(b"\n"):

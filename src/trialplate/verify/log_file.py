@@ -6,9 +6,12 @@ Nothing beyond the checkpoint is ever handed out: nobody signed it. Everything i
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical, codec
@@ -17,10 +20,27 @@ from trialplate.record.note import Checkpoint, PublicKey, open_note, parse_check
 from trialplate.record.values import Entry, Json
 from trialplate.verify.findings import Report
 
-__all__ = ["LogFile", "Signed", "read_checkpoint", "read_small", "typed_entry"]
+__all__ = ["LogFile", "Signed", "open_regular", "read_checkpoint", "read_small", "typed_entry"]
 
 MAX_NOTE = 64 * 1024
 MAX_PLAN = 256 * 1024 * 1024
+
+
+def open_regular(path: Path, shown: str) -> BinaryIO:
+    """Open a regular file: a pipe in its place would be waited for without end.
+
+    Raises:
+        VerificationError: FILE-MISSING: it is not there, not readable, or of another kind.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except OSError as error:
+        reason = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+        raise VerificationError(f"{shown} {reason}", code="FILE-MISSING") from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise VerificationError(f"{shown} is no regular file", code="FILE-MISSING")
+    return os.fdopen(handle, "rb")
 
 
 def read_small(path: Path, shown: str, limit: int) -> bytes:
@@ -30,12 +50,8 @@ def read_small(path: Path, shown: str, limit: int) -> bytes:
         VerificationError: FILE-MISSING.
         FormatError: STRICT-LIMIT.
     """
-    try:
-        with path.open("rb") as file:
-            raw = file.read(limit + 1)
-    except OSError as error:
-        reason = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
-        raise VerificationError(f"{shown} {reason}", code="FILE-MISSING") from None
+    with open_regular(path, shown) as file:
+        raw = file.read(limit + 1)
     if len(raw) > limit:
         raise FormatError(f"{shown} is larger than {limit} bytes", code="STRICT-LIMIT")
     return raw
@@ -103,11 +119,7 @@ class LogFile:
             VerificationError: FILE-MISSING, LEDGER-TRUNCATED or RECORD-TRUNCATED.
             FormatError: STRICT-LIMIT for an over-long line.
         """
-        try:
-            file = self.path.open("rb")
-        except OSError:
-            raise VerificationError(f"{self.shown} is missing", code="FILE-MISSING") from None
-        with file:
+        with open_regular(self.path, self.shown) as file:
             while self.frontier.size < self.size:
                 line = file.readline(MAX_ENTRY + 2)
                 if len(line) > MAX_ENTRY + 1:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from trialplate.record import codec
-from trialplate.record.values import Decision, Json, PassMark, Rule, RuleResult
+from trialplate.record.values import Decision, Json, PassMark, Rule, RuleResult, Selector
 from trialplate.verify.findings import CHECKS, Report
 from trialplate.verify.gate import attempt_text
 
@@ -20,15 +20,15 @@ REASONS = {
     "waived": "this run was waived: it does not count, and so it cannot decide",
     "pilot": "a pilot (a run of less than its plan) never decides",
     "selection": "the mark asks for a full run",
-    "finished": "the run is unfinished: resume it or waive it",
+    "finished": "the run is unfinished: it does not decide; waive it, and run again",
     "complete": "planned trials were not attempted",
     "calls": "answers were replayed, and the mark asks for live calls",
-    "reasked": "too many cells were asked again after an answer had begun to arrive",
+    "reasked": "too many cells were asked again after an answer had begun to arrive, or a time limit had cut it off",
     "infrastructure_errors": "too many trials were lost to the infrastructure",
     "cases": "too few cases",
     "repeats": "too few repeats",
     "attempt_rejected": "another run of this configuration on these cases was rejected",
-    "attempt_open": "another run of this configuration on these cases is unfinished or missing: resume it or waive it",
+    "attempt_open": "another run of this configuration on these cases is unfinished or missing; it counts until waived",
 }
 
 
@@ -54,7 +54,7 @@ def report_lines(report: Report) -> Iterator[str]:
     for check, title in CHECKS.items():
         status = report.status(check)
         own = [item for item in report.findings if item.check == check]
-        sentence = report.said.get(check) if status == "PASS" else report.skipped.get(check, "")
+        sentence = report.said.get(check) if status == "PASS" else skip_text(report, check)
         if status == "FAIL":
             sentence = ", ".join(dict.fromkeys(item.code for item in own if not item.note))
         yield f"  {check} {status} {title}: {visible(sentence or '')}"
@@ -75,12 +75,19 @@ def report_lines(report: Report) -> Iterator[str]:
         yield f"HOLDS: {len(CHECKS) - skipped} checks passed, {skipped} could not be made"
 
 
+def skip_text(report: Report, check: str) -> str:
+    """Return why a check was not made; evidence that does not hold has no level."""
+    if check == "V20" and not report.holds:
+        return "not said of evidence that does not hold"
+    return report.skipped.get(check, "")
+
+
 def report_json(report: Report) -> Json:
     """Return the stable object of `verify --json`."""
     return {
         "subject": report.subject,
         "holds": report.holds,
-        "level": report.level,
+        "level": report.level if report.holds else None,
         "checkpoint": report.checkpoint,
         "checks": [
             {
@@ -133,10 +140,18 @@ def rule_text(rule: Rule, result: RuleResult, errors: str) -> str:
     word = {"pass": "holds", "fail": "does not hold", "inconclusive": "cannot be told"}[result.result]
     if rule.must_pass is not None:
         named = f"; {', '.join(map(visible, result.failing))}" if result.failing else ""
-        return f"{result.cases} named {counted(result.cases, 'case')} must pass; it {word} ({result.reason}{named})"
+        many = f"{result.cases} {counted(result.cases, 'case')}{selector_text(rule.must_pass)}"
+        return f"{many} must pass; it {word} ({result.reason}{named})"
     sign = "at least" if rule.at_least is not None else "at most"
-    text = f"{rule.of} {sign} {rule.at_least or rule.at_most}: {span_text(result)}; it {word}"
+    chosen = selector_text(rule.where)
+    text = f"{rule.of}{chosen} {sign} {rule.at_least or rule.at_most}: {span_text(result)}; it {word}"
     return f"{text} ({margin_text(rule, result, errors)})"
+
+
+def selector_text(selector: Selector) -> str:
+    """Return which cases a rule is about, or nothing if it is about all."""
+    parts = [f"{name} {' or '.join(map(visible, given))}" for name, given in selector.__dict__.items() if given]
+    return f" of {', '.join(parts)}" if parts else ""
 
 
 def span_text(result: RuleResult) -> str:

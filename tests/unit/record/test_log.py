@@ -7,9 +7,7 @@ import pytest
 
 from trialplate.record.log import (
     Frontier,
-    check_consistency,
     check_inclusion,
-    consistency_proof,
     inclusion_proof,
     leaf_hash,
     node_hash,
@@ -34,30 +32,6 @@ def test_inclusion_proof_of_every_leaf_of_every_size_holds_and_no_other_claim_do
             assert not check_inclusion(HASHES[index], index, size, [*proof, b"short"], ROOTS[size])
             if proof:
                 assert not check_inclusion(HASHES[index], index, size, proof[:-1], ROOTS[size])
-
-
-def test_consistency_proof_between_all_sizes_holds_and_no_other_claim_does() -> None:
-    """For logs up to 20 entries: a prefix is shown to be one; another root or a damaged path is refused."""
-    other = leaf_hash(b"other")
-    for new in range(1, 21):
-        for old in range(1, new + 1):
-            proof = consistency_proof(HASHES[:new], old)
-            assert check_consistency(old, new, ROOTS[old], ROOTS[new], proof)
-            assert not check_consistency(old, new, other, ROOTS[new], proof)
-            assert not check_consistency(old, new, ROOTS[old], other, proof)
-            assert not check_consistency(old, new, ROOTS[old], ROOTS[new], [*proof, other])
-            assert not check_consistency(new + 1, new, ROOTS[old], ROOTS[new], proof)
-            for place in range(len(proof)):
-                damaged = [*proof[:place], other, *proof[place + 1 :]]
-                assert not check_consistency(old, new, ROOTS[old], ROOTS[new], damaged)
-                assert not check_consistency(old, new, ROOTS[old], ROOTS[new], proof[:place])
-
-
-@pytest.mark.parametrize("old", [-1, 0, 21])
-def test_consistency_proof_from_no_size_of_the_log_is_an_error(old: int) -> None:
-    """Neither the empty log nor a longer one has a proof."""
-    with pytest.raises(IndexError):
-        consistency_proof(HASHES, old)
 
 
 @pytest.mark.parametrize("index", [-1, 20])

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 from author_files import CASES, PLAN
+from hypothesis import settings
 
 settings.register_profile("trialplate", deadline=None)
 settings.load_profile("trialplate")

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from author_files import CASES, PLAN
 from hypothesis import given
 from hypothesis import strategies as st
-from author_files import CASES, PLAN
 
 from trialplate.errors import SpecError
 from trialplate.record import canonical, codec, disclosure, log

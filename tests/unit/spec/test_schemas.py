@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
+from author_files import PLAN
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic_core import SchemaValidator, ValidationError
-from author_files import PLAN
 
 from trialplate.errors import FormatError
 from trialplate.record import codec, values

@@ -90,7 +90,7 @@ def test_find_of_what_was_not_recorded_finds_nothing(tmp_path: Path) -> None:
 def test_recorded_line_is_canonical_and_holds_no_header_that_is_not_allowed(tmp_path: Path) -> None:
     """Case Q07: whatever the header is called, its value is not there."""
     secret = "PLANTED-7f3a-not-a-real-key"
-    sent = {name: secret for name in ("authorization", "api-key", "x-goog-api-key", "cookie", "x-own")}
+    sent = dict.fromkeys(("authorization", "api-key", "x-goog-api-key", "cookie", "x-own"), secret)
     request = wire(**{"content-type": "application/json"}, **sent)
     answer = reply("{}", headers={"set-cookie": secret, "x-request-id": "req-1", "content-type": "application/json"})
     raw = recorded(tmp_path / "m.jsonl", (request, answer, "q1", 1)).read_bytes()

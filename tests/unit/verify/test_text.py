@@ -173,7 +173,7 @@ def test_rule_text_says_value_threshold_cases_and_unknown() -> None:
     told = rule_text(rule, result, "bound")
     assert "between 0.5000 and 1.0000 over 2 cells of 2 cases, 1 unknown; it cannot be told" in told
     (result,) = judged([[1], [0], [0]], must_pass()).rules
-    assert rule_text(must_pass(), result, "bound") == "3 named cases must pass; it does not hold (case_failed; q2, q3)"
+    assert rule_text(must_pass(), result, "bound") == "3 cases must pass; it does not hold (case_failed; q2, q3)"
     assert PassMark(rules=(rule,)).errors == "bound"
 
 
