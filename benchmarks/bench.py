@@ -48,10 +48,17 @@ def http() -> None:
     with served() as url, project(2000, 1, f"{{runner: openai-compatible, url: '{url}/v1', model: m}}", 100) as folder:
         ours, bare = [], []
         for _ in range(3):
-            bare.append(measure([sys.executable, str(HERE / "bare_aiohttp.py"), f"{url}/v1/chat/completions", "2000", "100"])[0])
+            bare.append(
+                measure([sys.executable, str(HERE / "bare_aiohttp.py"), f"{url}/v1/chat/completions", "2000", "100"])[0]
+            )
             ours.append(measure([*PROGRAM, "run", "--yes"], folder)[0])
     ratio = statistics.median(a / b for a, b in zip(ours, bare, strict=True))
-    row("2,000 HTTP trials, 100 in flight", f"{statistics.median(ours):.2f} s", f"<= 2 x bare aiohttp: {ratio:.2f} x", f"{statistics.median(bare):.2f} s")
+    row(
+        "2,000 HTTP trials, 100 in flight",
+        f"{statistics.median(ours):.2f} s",
+        f"<= 2 x bare aiohttp: {ratio:.2f} x",
+        f"{statistics.median(bare):.2f} s",
+    )
 
 
 def stand_in() -> None:
@@ -67,7 +74,11 @@ def memory() -> None:
         _, few = measure([*PROGRAM, "run", "--yes"], folder)
     with project(1000, 100, STAND_IN, 4) as folder:
         seconds, many = measure([*PROGRAM, "run", "--yes"], folder)
-    row("100,000 trials, memory against 10,000", f"{many:.0f} MB against {few:.0f} MB ({seconds:.0f} s)", f"within 20 %: {many / few - 1:+.0%}")
+    row(
+        "100,000 trials, memory against 10,000",
+        f"{many:.0f} MB against {few:.0f} MB ({seconds:.0f} s)",
+        f"within 20 %: {many / few - 1:+.0%}",
+    )
 
 
 def start() -> None:
@@ -98,7 +109,11 @@ def size() -> None:
         pip = [f"{name}/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(HERE.parent)]
         subprocess.run(pip, check=True)
         site = next(Path(name).glob("lib/python*/site-packages"))
-        ours = [p for p in site.rglob("*") if p.is_file() and p.suffix != ".pyc" and p.relative_to(site).parts[0] not in ("pip", "setuptools")]
+        ours = [
+            p
+            for p in site.rglob("*")
+            if p.is_file() and p.suffix != ".pyc" and p.relative_to(site).parts[0] not in ("pip", "setuptools")
+        ]
         row("installed size, core", f"{sum(p.stat().st_size for p in ours) / 1e6:.0f} MB", "<= 70 MB")
 
 
@@ -119,7 +134,9 @@ def project(cases: int, repeats: int, model: str, at_once: int) -> Iterator[Path
         folder = Path(name) / "project"
         (folder / "cases").mkdir(parents=True)
         os.environ["TRIALPLATE_HOME"] = f"{name}/home"
-        lines = [json.dumps({"id": f"q{n}", "input": f"What is {n} and {n}?", "reference": str(2 * n)}) for n in range(cases)]
+        lines = [
+            json.dumps({"id": f"q{n}", "input": f"What is {n} and {n}?", "reference": str(2 * n)}) for n in range(cases)
+        ]
         (folder / "cases" / "cases.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
         plan = PLAN.format(model=model, repeats=repeats, at_once=at_once)
         (folder / "trialplate.yaml").write_text(plan, encoding="utf-8")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from trialplate.cli.project import find_ledger, open_ledger
@@ -15,7 +16,7 @@ __all__ = ["commit_plan"]
 
 def commit_plan(plan: Path) -> int:
     """Commit what is new, and say which entries hold it."""
-    folder = plan if plan.is_dir() else plan.parent
+    folder = plan if os.path.isdir(plan) else plan.parent
     view, writer, key = open_ledger(find_ledger(folder))
     prepared = prepare(plan, key.secret)
     commitments = commit_to(prepared.plan, view, writer)

@@ -66,7 +66,7 @@ def _names(option: str, text: str | None) -> tuple[str, ...]:
 
 def run_plan(plan: Path, options: RunOptions) -> int:
     """Print the estimate, or run the plan; returns the exit code."""
-    folder = plan if plan.is_dir() else plan.parent
+    folder = plan if os.path.isdir(plan) else plan.parent
     ledger = ledger_above(folder.absolute())
     if not options.yes:
         prepared = _prepared(plan, secrets.token_bytes(32), options)

@@ -18,7 +18,7 @@ from trialplate.rules.passmark import RATES
 from trialplate.spec.document import Path
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.project import Project
-from trialplate.spec.selectors import selector_hint
+from trialplate.spec.selectors import nowhere, selector_hint
 
 __all__ = ["check", "check_leaks"]
 
@@ -48,7 +48,7 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
         if rule.id in seen:
             _refuse(where(("pass_mark", "rules", index, "id")), f'two rules have the id "{rule.id}"', "rename one")
         seen.add(rule.id)
-        _check_selected(rule, matrix, project, _below(where, index))
+        warnings += _check_selected(rule, matrix, project, _below(where, index))
         warnings += _check_rule(rule, plan, matrix, candidates, _below(where, index))
     if plan.cache == "replay" and plan.pass_mark.evidence.calls == "live":
         warnings.append(f"{where(('run', 'cache'))}: a replayed run decides nothing under evidence: {{calls: live}}")
@@ -160,15 +160,16 @@ def _check_evidence(
                 yield f"{place}: {name} has {count} of the {wanted} {key} wanted, and stays inconclusive"
 
 
-def _check_selected(rule: Rule, matrix: Matrix, project: Project, where: Callable[..., str]) -> None:
+def _check_selected(rule: Rule, matrix: Matrix, project: Project, where: Callable[..., str]) -> Iterator[str]:
     """A rule over no case, or that names a case which is not there, is a mistake: the others could pass without it."""
     named, key = (rule.where, "where") if rule.must_pass is None else (rule.must_pass, "must_pass")
     if not any(selects(named, case) for case in matrix.cases):
         _refuse(where(key), f'rule "{rule.id}" selects no case', selector_hint(named, project.cases))
-    for name in named.id:
-        if name not in project.places:
-            message = f'rule "{rule.id}" names the case "{name}", which is not there'
-            _refuse(where(key), message, selector_hint(Selector(id=(name,)), project.cases))
+    for part, value in nowhere(named, project.cases):
+        if part == "id":
+            message = f'rule "{rule.id}" names the case "{value}", which is not there'
+            _refuse(where(key), message, selector_hint(Selector(id=(value,)), project.cases))
+        yield f'{where(key)}: rule "{rule.id}" names the {part} "{value}", which no case has'
 
 
 def _check_rule(

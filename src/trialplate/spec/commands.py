@@ -67,7 +67,7 @@ def doubtful_words(root: Path, document: Document, name: str, model: CommandMode
         place = document.where(("models", name, "shell") if model.argv is None else ("models", name, "argv", index))
         if not os.path.lexists(root / file):
             near = _beside(root, file)
-            hint = f"; the nearest is {near}" if near else ""
+            hint = f" The nearest is {near}" if near else ""
             yield f"{place}: {file} is no file of the project: misspelt?{hint}"
         elif not _is_file_inside(root, file) and not (root / file).is_dir():
             yield f"{place}: {file} leads out of the project's folder, and is not pinned"

@@ -102,6 +102,7 @@ class _Reader:
 
     def _object(self, offset: int, path: Path, depth: int) -> tuple[dict[str, Any], int]:
         items: dict[str, Any] = {}
+        key = ""
         offset = self.skip(offset)
         if self._text.startswith("}", offset):
             return items, offset + 1

@@ -214,7 +214,8 @@ def _placeholders(value: Any) -> Iterator[_Found]:
                     # Without its shell, a command would seem to have no way to start.
                     cut = (*path, "") if path[-1] == "shell" else path
                     name = next(part for part in reversed(path) if isinstance(part, str))
-                    yield cut, path, f'"{name}": a placeholder, {{{{...}}}}, {_NOT_YET} and comes with a later one', _BRACES, False
+                    message = f'"{name}": a placeholder, {{{{...}}}}, {_NOT_YET} and comes with a later one'
+                    yield cut, path, message, _BRACES, False
 
 
 def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
@@ -248,9 +249,10 @@ def _matches(value: Any, pattern: Path, path: Path = ()) -> Iterator[tuple[Path,
 def _bound_rules(value: Any) -> Iterator[Path]:
     """Yield the threshold rules that do not say `basis`: they would be bounds."""
     for path, rule in _matches(value, ("pass_mark", "rules", "*")):
-        if isinstance(rule, dict) and "basis" not in rule and ("at_least" in rule or "at_most" in rule):
-            if not any(nearest(name, ["basis"]) for name in rule):  # else it is misspelt, and no rule over a bound
-                yield path
+        # A misspelt basis is told as such, and makes no rule over a bound.
+        is_threshold = isinstance(rule, dict) and ("at_least" in rule or "at_most" in rule)
+        if is_threshold and not any(nearest(name, ["basis"]) for name in rule):
+            yield path
 
 
 def _without(value: Any, path: Path, cut: frozenset[Path]) -> Any:

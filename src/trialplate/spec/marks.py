@@ -98,12 +98,15 @@ def _named(value: AuthorSelector) -> AuthorSelector:
     return value
 
 
+_Named = Annotated[AuthorSelector, AfterValidator(_named)]
+
+
 class MustPassRule(Author):
     """Every case named here passes; `all` names every case."""
 
     id: Name
     must_pass: Annotated[
-        Annotated[Literal["all"], Tag("as a word")] | Annotated[AuthorSelector, AfterValidator(_named), Tag("as a map")],
+        Annotated[Literal["all"], Tag("as a word")] | Annotated[_Named, Tag("as a map")],
         Discriminator(_selector_form),
     ]
     require: Literal["all", "majority", "any"] = "all"

@@ -90,15 +90,15 @@ def _problems(
         return
     kind = detail["type"]
     if kind == "rule_kind" and isinstance(here, dict):
-        meant = _misspelt(here, _OF_A_RULE)
-        yield from _unknown(document, path, meant)
-        if len(_KINDS_OF_RULE.intersection((*here, *meant.values()))) == 1:
+        hints = {name: suggestion(name, _OF_A_RULE) for name in here if name not in _OF_A_RULE}
+        yield from _unknown(document, path, hints)
+        if len(_KINDS_OF_RULE.intersection((*here, *_misspelt(here, _OF_A_RULE).values()))) == 1:
             return
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         name = str(detail["ctx"]["discriminator"]).strip("'")
         if kind == "union_tag_not_found":
             meant = _misspelt(here, {name})
-            yield from _unknown(document, path, meant)
+            yield from _unknown(document, path, dict.fromkeys(meant, f'did you mean "{name}"?'))
             if not meant:
                 yield Problem.at(document, path, f'the key "{name}" is missing{_inside(path)}', _MISSING[name])
             return
@@ -129,9 +129,9 @@ def _misspelt(here: Any, known: Set[str]) -> dict[str, str]:
     return {name: found for name, found in near.items() if found is not None and found not in here}
 
 
-def _unknown(document: Document, path: Path, meant: Mapping[str, str]) -> Iterator[Problem]:
-    for name, near in meant.items():
-        yield Problem.at(document, (*path, name), f'unknown key "{name}"', f'did you mean "{near}"?', key=True)
+def _unknown(document: Document, path: Path, hints: Mapping[str, str]) -> Iterator[Problem]:
+    for name, hint in hints.items():
+        yield Problem.at(document, (*path, name), f'unknown key "{name}"', hint, key=True)
 
 
 def _resolve(value: Any, loc: Iterable[str | int]) -> tuple[Path, list[str | int], bool]:
@@ -258,6 +258,10 @@ _SENTENCES: dict[str, Callable[[ErrorDetails, Any], tuple[str, str]]] = {
         lambda detail, here: ("nothing stands here", "add at least one"),
     ),
     "decimal_comma": lambda detail, here: (detail["msg"], f"write {detail['ctx']['written']}"),
+    "rule_kind": lambda detail, here: (
+        detail["msg"],
+        "write at_least: 0.90, at_most: 0.05 or must_pass: {tag: critical}",
+    ),
     "string_too_long": lambda detail, here: (f"more than {detail['ctx']['max_length']} characters", "shorten it"),
 }
 _LITERALS: dict[str | int, str] = {
@@ -293,12 +297,14 @@ def _sentence(kind: str, detail: ErrorDetails, here: Any, path: Path) -> tuple[s
         message, hint = made(detail, here)
     else:
         message, hint = detail["msg"], "correct it"
-    key = path[-1] if path else ""
+    if not path:
+        return message, "a plan begins with trialplate: 1; give a project's folder or its trialplate.yaml"
+    key = path[-1]
     if kind == "literal_error":
         message = _LITERALS.get(key, message)
     if kind != "decimal_comma" and not (len(path) == 2 and path[0] in ("models", "profiles", "scorers")):  # a name
         in_evidence = path[:2] == ("pass_mark", "evidence")
         hint = (_EVIDENCE_HINTS if in_evidence and key in _EVIDENCE_HINTS else _HINTS).get(key, hint)
     if isinstance(key, int):
-        key = f"{path[-2] if len(path) > 1 else ''}[{key}]"
-    return (f'"{key}": {message}' if key else message), hint
+        key = f"{path[-2]}[{key}]"
+    return f'"{key}": {message}', hint

@@ -94,7 +94,7 @@ def _author_file(path: Path) -> Path:
     if not os.path.lexists(path):
         if path.name == _FILE and os.path.isdir(path.parent):
             return _author_file(path.parent)
-        raise SpecError(f"there is no file or folder {path}", hint=_near(path, folders=True) or hint)
+        raise SpecError(f"{path} does not exist", hint=_near(path, folders=True) or hint)
     return path
 
 

@@ -8,12 +8,12 @@ to the cases, and never to taking the rule out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from trialplate.record.values import Case, Selector
 from trialplate.spec.nearest import nearest
 
-__all__ = ["selector_hint"]
+__all__ = ["nowhere", "selector_hint"]
 
 _SHOWN = 8
 _FIELDS = {"tag": "tags", "suite": "suite", "id": "id"}
@@ -22,15 +22,23 @@ _FIELDS = {"tag": "tags", "suite": "suite", "id": "id"}
 
 def selector_hint(selector: Selector, cases: Sequence[Case]) -> str:
     """Return what to look at, for a selector that meets none of these cases."""
-    for key, given, known in (
-        ("tag", selector.tag, {tag for case in cases for tag in case.tags}),
-        ("suite", selector.suite, {case.suite for case in cases if case.suite}),
-        ("id", selector.id, {case.id for case in cases}),
-    ):
-        for value in given:
-            if value not in known:
-                return "; ".join([_said(key, value, sorted(known)), *_kept_elsewhere(_FIELDS[key], value, cases)])
+    for key, value in nowhere(selector, cases):
+        return "; ".join([_said(key, value, sorted(_known(key, cases))), *_kept_elsewhere(_FIELDS[key], value, cases)])
     return "no case meets all of its keys at once: check the tags, suites and ids of the cases that it shall select"
+
+
+def nowhere(selector: Selector, cases: Sequence[Case]) -> Iterator[tuple[str, str]]:
+    """Yield each key and value of a selector that no case has: of several values, the others would hide it."""
+    for key, given in (("tag", selector.tag), ("suite", selector.suite), ("id", selector.id)):
+        known = _known(key, cases) if given else frozenset()
+        yield from ((key, value) for value in given if value not in known)
+
+
+def _known(key: str, cases: Sequence[Case]) -> Set[str]:
+    """Return every tag, suite or id that some case has."""
+    if key == "tag":
+        return {tag for case in cases for tag in case.tags}
+    return {case.id for case in cases} if key == "id" else {case.suite for case in cases if case.suite}
 
 
 def _said(key: str, value: str, known: Sequence[str]) -> str:

@@ -79,7 +79,26 @@ def test_threshold_is_the_exact_decimal_that_was_written(written: str, exact: st
         ("repeats: 2", "repeats: 2.5", "plan.yaml:6:10", "expected a whole number, found a number", ""),
         ("repeats: 2", "repeats: 0", "plan.yaml:6:10", "at least 1", ""),
         ("repeats: 2", "repeats: true", "plan.yaml:6:10", "found true or false", ""),
-        ("trialplate: 1", "trialplate: 2", "plan.yaml:1:13", "expected 1", ""),
+        ("trialplate: 1", "trialplate: 2", "plan.yaml:1:13", "this version reads 1", "write trialplate: 1"),
+        ("trialplate: 1", 'trialplate: "2"', "plan.yaml:1:13", "this version reads 1", "write trialplate: 1"),
+        ("at_least: 0.90", "at_least: 0,9", "plan.yaml:10:35", "a decimal point, not a comma", "write 0.9"),
+        ("at_least: 0.90", 'at_least: "0,9"', "plan.yaml:10:33", "a decimal point, not a comma", "write 0.9"),
+        ("at_least: 0.90", 'at_least: ",9"', "plan.yaml:10:33", "a decimal point, not a comma", "write 0.9"),
+        ("at_least: 0.90", "at_least: 0, 9: x", "plan.yaml:10:36", "the key 9 is not a text", "quote it"),
+        ("at_least: 0.90", "atleast: 0.90", "plan.yaml:10:23", 'unknown key "atleast"', 'did you mean "at_least"?'),
+        ("at_least: 0.90", "mustpass: all", "plan.yaml:10:23", 'unknown key "mustpass"', 'did you mean "must_pass"?'),
+        ("basis: estimate", "bases: estimate", "plan.yaml:10:11", 'unknown key "bases" (did you mean "basis"?)', ""),
+        ("runner: stand-in", "runer: stand-in", "plan.yaml:5:10", 'unknown key "runer"', 'did you mean "runner"?'),
+        ("{type: exact}", "{typ: exact}", "plan.yaml:8:11", 'unknown key "typ"', 'did you mean "type"?'),
+        ("answers:", "answer:", "plan.yaml:5:9", 'unknown key "answer" (did you mean "answers"?)', ""),
+        ("rules:", "evidence: {cases: 3}\n  rules:", "plan.yaml:10:21", "expected a mapping", "cases: {at_least: 20}"),
+        (
+            "rules:",
+            "evidence: {cases: {at_least: x}}\n  rules:",
+            "plan.yaml:10:32",
+            "expected a whole number",
+            "write a whole number",
+        ),
         ("name: small", "name: no way", "plan.yaml:2:7", "expected a name", "rename it"),
         ("name: small", "name: 7", "plan.yaml:2:7", "expected a text, found a number", "quote it"),
         ("name: small", "name:", "plan.yaml:2:6", "found nothing (null)", ""),
@@ -116,6 +135,34 @@ def test_mistake_is_told_with_place_nearest_name_and_advice(
     """Each kind of mistake has its sentence, its place and one thing to do."""
     error = refusal(with_line(old, new))
     assert (error.where, words in error.message, hint in error.hint) == (where, True, True), (error, error.hint)
+
+
+@pytest.mark.parametrize("selector", ["[hours]", "hours", "{}", "", "5", "[]"])
+def test_must_pass_that_is_no_selector_is_told_the_forms_and_never_every_case_by_accident(selector: str) -> None:
+    """A rule that should name some cases is not led to name all of them, or none."""
+    error = refusal(with_line("rules: [", f"rules: [{{id: c, must_pass: {selector}}}, "))
+    assert '"must_pass": ' in error.message
+    assert "{tag: critical} or {id: [q1, q2]}" in error.hint
+    assert "{}" not in error.hint
+
+
+def test_decimal_comma_of_a_json_plan_is_told_as_such() -> None:
+    """In JSON as in YAML, the digits behind the comma are no key."""
+    with pytest.raises(SpecError) as caught:
+        yaml_strict.load(b'{"at_least": 0,95}', "plan.json")
+    assert (caught.value.where, caught.value.hint) == ("plan.json:1:16", "write 0.95")
+
+
+def test_rule_with_several_misspelt_keys_is_told_all_of_them() -> None:
+    """The key that says what rule it is may be misspelt itself; the others are told all the same."""
+    text = with_line("at_least: 0.90, of: right", "atleast: 0.90, off: right")
+    assert refusal(text).message.count("unknown key") == 2
+    assert "exactly one of" not in refusal(text).message
+
+
+def test_model_whose_name_is_a_key_of_the_language_gets_no_hint_about_that_key() -> None:
+    """A hint belongs to a key, not to a name that looks like one."""
+    assert "env" not in refusal(with_line("  echo: {", "  secret: 5\n  echo: {")).hint
 
 
 def test_all_problems_are_told_at_once_in_the_order_of_the_file() -> None:

@@ -283,7 +283,15 @@ def test_replay_pins_the_cassettes_and_needs_one(project_at: Write) -> None:
         ("of: right", "of: rihgt", 'no scorer gives "rihgt"', 'did you mean "right"?'),
         ("rules: [", "rules: [{id: right, must_pass: all}, ", 'two rules have the id "right"', ""),
         ("rules: [", "rules: [{id: c, must_pass: {tag: crticial}}, ", "selects no case", 'did you mean "critical"?'),
-        ("rules: [", "rules: [{id: c, must_pass: {id: q9}}, ", "selects no case", 'no case has "q9"'),
+        (
+            "rules: [",
+            "rules: [{id: c, must_pass: {id: q9}}, ",
+            "selects no case",
+            "check the ids of the cases; there are q1",
+        ),
+        ("rules: [", "rules: [{id: c, must_pass: {id: [q1, q9]}}, ", 'names the case "q9"', "check the ids"),
+        ("rules: [", "rules: [{id: c, must_pass: {tag: zzz}}, ", "selects no case", "check the tags of the cases"),
+        ("basis: estimate}", "basis: estimate, where: {tag: critical, id: q2}}", "selects no case", "at once"),
         ("basis: estimate}", "basis: estimate, where: {suite: x}}", "selects no case", ""),
         ("rules:", "evidence: {cases: {at_least: 3}}\n  rules:", "wants at least 3, and this plan has 2", "add cases"),
         (
@@ -314,6 +322,47 @@ def test_parts_that_do_not_fit_are_refused(project_at: Write, old: str, new: str
     error = refusal(project_at(PLAN.replace(old, new)))
     assert (words in error.message, hint in error.hint) == (True, True), (error, error.hint)
     assert error.where
+
+
+@pytest.mark.parametrize(
+    ("file", "cases", "hint"),
+    [
+        ("a.csv", "id,input,reference,labels\nq1,Is it?,yes,critical;a\n", 'keep "labels" in meta'),
+        ("a.jsonl", '{"input": "Is it?", "reference": "yes", "meta": {"tag": "x"}}', 'keep "tag" in meta'),
+        ("a.jsonl", '{"input": "Is it?", "reference": "yes", "meta": {"kinds": ["critical"]}}', 'keep "kinds" in meta'),
+        ("a.csv", "id,input,reference,source\nq1,Is it?,yes,page 3\n", "there are none"),
+    ],
+)
+def test_rule_whose_tags_stand_in_meta_is_told_where_they_are(
+    project_at: Write, file: str, cases: str, hint: str
+) -> None:
+    """A lost column must not end in a lost rule."""
+    plan = PLAN.replace("rules: [", "rules: [{id: critical, must_pass: {tag: critical}}, ").replace("a.csv", file)
+    error = refusal(project_at(plan, {f"cases/{file}": cases}))
+    assert error.message == 'rule "critical" selects no case'
+    assert (hint in error.hint, "check the tags" in error.hint) == (True, True), error.hint
+    assert "remove" not in error.hint
+    assert ("meta" in error.hint) == ("meta" in hint)
+
+
+@pytest.mark.parametrize("place", ["id", "tag", "subject", "command"])
+def test_private_text_in_the_public_plan_is_refused_before_anything_is_committed(project_at: Write, place: str) -> None:
+    """A question that repeats itself in a name or a setting is found by validating; in a public set it is none."""
+    question = "What is the capital of France?"
+    cases = {
+        "id": f"id,input,reference\n{question},{question},Paris\n",
+        "tag": f"id,input,reference,tags\nq1,{question},Paris,{question}\n",
+    }.get(place, f"id,input,reference\nq1,{question},Paris\n")
+    plan = {
+        "subject": PLAN.replace("stand-in,", f'stand-in, subject: "bot for {question}",'),
+        "command": PLAN.replace(ECHO, f"echo: {{runner: command, argv: [echo, '{question}']}}"),
+    }.get(place, PLAN)
+    root = project_at(plan, {"cases/a.csv": cases})
+    with pytest.raises(SpecError) as caught:
+        validate(root)
+    assert caught.value.code == refusal(root).code == "PRIVATE-TEXT-PUBLIC"
+    project_at(plan.replace("a.csv}", "a.csv, visibility: public}"), {"cases/a.csv": cases})
+    assert validate(root).visibility == "public"
 
 
 @pytest.mark.parametrize(
@@ -361,6 +410,7 @@ def test_profile_with_settings_for_a_command_is_refused(project_at: Write) -> No
         ("repeats: 2", "matrix: [{models: [echo]}]\nrepeats: 2", ""),
         ("at_least: 0.90", "at_least: 0", "holds whatever the answers are"),
         ("repeats: 2", "profiles: {idle: {}}\nrepeats: 2", "profile idle is in no line"),
+        ("rules: [", "rules: [{id: c, must_pass: {tag: [critical, zzz]}}, ", 'the tag "zzz", which no case has'),
         ("right: {type: exact}", "right: {type: exact}\n  idle: {type: exact, cases: {tag: x}}", "applies to no case"),
         (ECHO, 'echo: {runner: command, argv: [echo, a, "&&", "b$HOME"]}', "no shell reads argv"),
     ],
@@ -391,5 +441,16 @@ def test_validate_counts_what_there_is_and_names_what_a_run_needs(project_at: Wr
     assert told.secrets == ("GATEWAY_KEY",)
     assert told.digest == plain_digest(load_project(root).cases)
     assert told.pass_mark == canonical.digest_value(codec.to_json(frozen(root).plan.pass_mark))
+    assert told.pinned == {}
     assert sorted(root.rglob("*")) == before
     assert CASES.count("\n") == 3
+
+
+def test_validate_names_every_pinned_file_with_its_digest(project_at: Write) -> None:
+    """What a command names, once, and the cassettes of a replay: what the plan holds fast is seen beside what it does not."""
+    models = "a: {runner: command, shell: sh bot.sh}\n  b: {runner: command, argv: [sh, bot.sh, --data=d/x.json]}"
+    plan = PLAN.replace(ECHO, models) + "run: {cache: replay}\n"
+    files = {"bot.sh": "cat\n", "d/x.json": "{}", "cassettes/a.jsonl": "{}\n"}
+    told = validate(project_at(plan, files))
+    assert told.pinned == {name: canonical.digest(text.encode()) for name, text in sorted(files.items())}
+    assert list(told.pinned) == ["bot.sh", "cassettes/a.jsonl", "d/x.json"]

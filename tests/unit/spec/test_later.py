@@ -118,6 +118,57 @@ def test_further_word_of_the_language_is_refused_by_its_sentence(path: tuple[str
     assert "not in this version" in problem.message
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "name"),
+    [
+        (
+            ("models", "m"),
+            {"runner": "openai-compatible", "url": "https://h", "model": "m", "system": "{{x}}"},
+            "system",
+        ),
+        (("models", "m"), {"runner": "openai-compatible", "url": "{{x}}/v1", "model": "m"}, "url"),
+        (
+            ("models", "m"),
+            {"runner": "openai-compatible", "url": "https://h", "model": "m", "settings": {"a": [{"b": "{{x}}"}]}},
+            "b",
+        ),
+        (
+            ("models", "m"),
+            {"runner": "openai-compatible", "url": "https://h", "model": "m", "settings": {"documents": ["{{x}}.md"]}},
+            "documents",
+        ),
+        (("models", "m"), {"runner": "command", "argv": ["sh", "{{x}}"]}, "argv"),
+        (("models", "m"), {"runner": "command", "argv": ["{{x}}"]}, "argv"),
+        (("models", "m"), {"runner": "command", "shell": "sh {{x}}"}, "shell"),
+        (("profiles", "p"), {"settings": {"user": "{{ x }}"}}, "user"),
+    ],
+)
+def test_placeholder_in_what_is_sent_is_refused_by_one_sentence(path: tuple[str, str], value: Any, name: str) -> None:
+    """It would be sent as it stands, and nobody would have meant that."""
+    plan = {**SMALL, path[0]: {**SMALL.get(path[0], {}), path[1]: value}}
+    (problem,) = told(plan)
+    assert problem.message == f'"{name}": a placeholder, {{{{...}}}}, is not in this version and comes with a later one'
+    assert problem.hint
+
+
+def test_braces_in_answers_names_and_scorers_are_left_alone() -> None:
+    """Content may hold them: a scripted answer, a value, a pattern."""
+    plan = {
+        **SMALL,
+        "models": {"echo": {"runner": "stand-in", "answers": {"*": "{{x}}"}}},
+        "scorers": {"right": {"type": "contains", "value": "{{x}}"}},
+    }
+    assert told(plan) == []
+
+
+def test_rule_whose_basis_is_misspelt_is_no_rule_over_a_bound() -> None:
+    """The misspelt key is told, and not a sentence about what the author did not write."""
+    rules = [{"id": "a", "at_least": 1, "of": "right", "bases": "estimate"}]
+    messages = [problem.message for problem in told({**SMALL, "pass_mark": {"rules": rules}})]
+    assert 'unknown key "bases"' in messages
+    assert not any("bound" in message for message in messages)
+
+
 def test_refused_part_hides_no_other_mistake() -> None:
     """A typing error beside a refused key is told as well."""
     plan = {**SMALL, "helpers": {}, "repeats": 0}

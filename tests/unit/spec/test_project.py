@@ -75,6 +75,38 @@ def test_files_that_a_command_names_are_pinned(project_at: Write, line: str, pin
         assert found["bot.py"] == sha256(b"x = 1\n")
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (
+            "argv: [sh, bott.sh]",
+            ["trialplate.yaml:5:38: bott.sh is no file of the project: misspelt? The nearest is bot.sh"],
+        ),
+        (
+            "argv: [sh, --config=conf/y.json]",
+            ["conf/y.json is no file of the project: misspelt? The nearest is conf/x.json"],
+        ),
+        ("shell: 'sh bott.sh < in.txt > out.txt'", ["bott.sh is no file", "in.txt is no file"]),
+        ("argv: [./bott.sh]", ["./bott.sh is no file"]),
+        ("argv: [sh, away.sh]", ["away.sh leads out of the project's folder, and is not pinned"]),
+        ("argv: [sh, ./bot.sh, --config=conf/x.json]", []),
+        ("argv: [python3.11, -m, pkg.mod, '0.5', /usr/x.sh, ../y.sh, 'https://a.b/c.html', $HOME/x.sh]", []),
+        ("argv: [echo, 'an answer.txt', conf, data.d]", []),
+    ],
+)
+def test_word_that_looks_like_a_file_and_is_none_is_a_warning(
+    project_at: Write, tmp_path_factory: pytest.TempPathFactory, line: str, words: list[str]
+) -> None:
+    """A misspelt script would be pinned by nothing; addresses, modules, versions and outputs are no files of ours."""
+    root = project_at(command(line), {"bot.sh": "x", "conf/x.json": "{}", "data.d/x": ""})
+    outside = tmp_path_factory.mktemp("outside") / "away.sh"
+    outside.write_text("x")
+    (root / "away.sh").symlink_to(outside)
+    found = load_project(root).warnings
+    assert len(found) == len(words), found
+    assert all(part in warning for part, warning in zip(words, found, strict=True)), found
+
+
 def test_pin_reads_text_with_lf_and_other_bytes_as_they_are() -> None:
     """Line ends of a checkout do not change a program; bytes that are no text are left alone."""
     assert pin_digest(b"a\r\nb\n") == pin_digest(b"a\nb\n") == sha256(b"a\nb\n")
@@ -126,8 +158,42 @@ def test_missing_file_is_told_with_the_nearest_one(project_at: Write) -> None:
     assert caught.value.where == "trialplate.yaml:3:20"
     assert caught.value.message == "cases/b.csv does not exist"
     assert "a.csv" in caught.value.hint
-    with pytest.raises(SpecError, match=r"other.yaml does not exist"):
-        load_project(root / "other.yaml")
+    assert "trialplate" not in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("path", "message", "hint"),
+    [
+        ("other.yaml", "{root}/other.yaml does not exist", "a project's folder or its trialplate.yaml"),
+        ("trialplate.yml", "{root}/trialplate.yml does not exist", 'did you mean "trialplate.yaml"?'),
+        ("casess", "{root}/casess does not exist", 'did you mean "cases"?'),
+        ("no/where/trialplate.yaml", "{root}/no/where/trialplate.yaml does not exist", "a project's folder"),
+        ("cases", "there is no trialplate.yaml in {root}/cases", "a project's folder or its trialplate.yaml"),
+        ("cases/trialplate.yaml", "there is no trialplate.yaml in {root}/cases", "a project's folder"),
+        ("cases/a.csv", "expected a mapping, found a text", "a project's folder or its trialplate.yaml"),
+        ("x" * 300, "{root}/" + "x" * 300 + " does not exist", "a project's folder"),
+    ],
+)
+def test_path_that_is_no_project_is_told_plainly(project_at: Write, path: str, message: str, hint: str) -> None:
+    """What is not there is named as it was given, and no folder is listed."""
+    root = project_at(files={"notes.txt": "x", "cases/one.txt": "x"})
+    with pytest.raises(SpecError) as caught:
+        load_project(root / path)
+    assert caught.value.message == message.format(root=root)
+    assert hint in caught.value.hint
+    assert "notes" not in caught.value.hint
+    assert "one.txt" not in caught.value.hint
+
+
+def test_folder_with_a_plan_of_almost_the_name_is_told_it(project_at: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the files in a folder only the one that was probably meant is named; the current folder is called so."""
+    root = project_at()
+    (root / "trialplate.yaml").rename(root / "trialplate.yml")
+    monkeypatch.chdir(root)
+    with pytest.raises(SpecError) as caught:
+        load_project("trialplate.yaml")
+    assert caught.value.message == "there is no trialplate.yaml in this folder"
+    assert caught.value.hint == 'did you mean "trialplate.yml"?'
 
 
 def test_file_that_is_named_twice_is_refused(project_at: Write) -> None:

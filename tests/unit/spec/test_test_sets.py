@@ -123,6 +123,48 @@ def test_case_l15_other_encodings_are_refused_with_the_byte(load_folder: Path) -
     assert "offset" in refusal(b'{"input":"caf\xe9"}').message
 
 
+@pytest.mark.parametrize(
+    ("column", "meant"),
+    [
+        ("Tags", "tags"),
+        ("tag", "tags"),
+        ("TAG", "tags"),
+        ("refrence", "reference"),
+        ("Reference", "reference"),
+        ("reference s", "references"),
+        ("ID", "id"),
+        ("Suite", "suite"),
+        ("expectd", "expected"),
+        ("inputs", "input"),
+        ("Kind", "kind"),
+    ],
+)
+def test_column_that_is_almost_a_known_one_is_refused_with_it(column: str, meant: str) -> None:
+    """As a fact of the author's own it would be lost to rules and scorers, without a word."""
+    error = refusal(f"input,{column}\nq,x\n", "t.csv")
+    assert (error.where, error.message) == ("t.csv:1", f'unknown column "{column}"')
+    assert f'did you mean "{meant}"?' in error.hint
+
+
+@pytest.mark.parametrize("column", ["source", "note", "stage", "labels", "difficulty", "output", "author", "page", "x"])
+def test_column_of_the_authors_own_is_kept_in_meta(column: str) -> None:
+    """What is like no known name is a fact."""
+    assert loaded(f"id,input,{column}\na,q,x\n", "t.csv").cases[0].meta == {column: "x"}
+
+
+def test_header_without_input_is_told_which_column_may_be_meant() -> None:
+    """Names of columns are written as they are, in lower case."""
+    error = refusal("id,Input,reference\na,q,x\n", "t.csv")
+    assert 'no column "input"' in error.message
+    assert 'is "Input" the column "input"?' in error.hint
+
+
+def test_blanks_around_names_of_the_header_are_dropped_and_those_of_cells_kept() -> None:
+    """`id, input` is what people write; a cell's blanks are content."""
+    assert loaded("id , input\na, q \n", "t.csv").cases[0] == Case(id="a", input=" q ")
+    assert "no spaces at its ends" in refusal("id, input\n a,q\n", "t.csv").message
+
+
 def test_case_l16_empty_tags_come_from_a_comma_too_many(load_folder: Path) -> None:
     """L16: trailing and doubled separators give nothing; a tag counts once."""
     found = from_file(load_folder, "tags.csv")
@@ -187,11 +229,14 @@ def test_columns_go_where_they_belong_and_others_to_meta() -> None:
         ('{"input":"q","expected":{"n":1}}', ({"n": 1},)),
         ('{"input":"q","references":["a",["b"]]}', ("a", ["b"])),
         ('{"input":"q","references":"a"}', ("a",)),
+        ('{"input":"q","references":"a|b"}', ("a|b",)),
+        ('{"input":"q","references":{"n":1}}', ({"n": 1},)),
+        ('{"input":"q","references":[]}', ()),
         ('{"input":"q"}', ()),
     ],
 )
 def test_references_are_a_list_of_accepted_answers(line: str, references: tuple[object, ...]) -> None:
-    """One text is a list of one (T5)."""
+    """What is no list is a list of one (T5), and is not parted at bars as in a CSV."""
     assert one(line).references == references
 
 
