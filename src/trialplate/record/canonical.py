@@ -71,7 +71,7 @@ def encode(value: Json) -> bytes:
     """
     try:
         raw = _ENCODER.encode(_plain(value)).encode()
-        if _is_plain(raw):
+        if _sorts_plainly(raw) and _is_shallow(raw, value):
             return raw
     except (_NotPlain, RecursionError, UnicodeEncodeError):
         pass
@@ -115,10 +115,27 @@ def _plain(value: Json) -> Json:
     raise _NotPlain
 
 
-def _is_plain(raw: bytes) -> bool:
-    """Whether depth is surely in bounds and keys surely sort alike by code point and by UTF-16 code unit."""
-    shallow = raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH
-    return shallow and (raw.isascii() or _HIGH_LEAD_BYTE.search(raw) is None)
+def _sorts_plainly(raw: bytes) -> bool:
+    """Whether keys surely sort alike by code point and by UTF-16 code unit."""
+    return raw.isascii() or _HIGH_LEAD_BYTE.search(raw) is None
+
+
+def _is_shallow(raw: bytes, value: Json) -> bool:
+    """Whether depth is in bounds: surely so with few brackets, else by going down level by level."""
+    if raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH:
+        return True
+    level: list[Json] = [value]
+    for _ in range(MAX_DEPTH):
+        level = [child for item in level for child in _inner(item)]
+        if not level:
+            return True
+    return False
+
+
+def _inner(item: Json) -> list[Json]:
+    """Return what a container holds that may hold more."""
+    held = item.values() if isinstance(item, dict) else item if isinstance(item, list | tuple) else ()
+    return [child for child in held if isinstance(child, dict | list | tuple)]
 
 
 # -------------------------------------------------------------------------------------------------------- reading
@@ -135,12 +152,12 @@ def decode(raw: bytes, where: str = "", limit: int = MAX_BYTES) -> Json:
     Raises:
         FormatError: a STRICT-... code, saying what is wrong and at which key.
     """
-    if len(raw) <= limit and _is_plain(raw):
+    if len(raw) <= limit and _sorts_plainly(raw):
         try:
             text = raw.decode()
             value = _PLAIN_DECODER.raw_decode(text)[0]
             # Equality also shows that no key came twice, that nothing follows, and that no escape hid a character.
-            if _ENCODER.encode(value) == text:
+            if _ENCODER.encode(value) == text and _is_shallow(raw, value):
                 return value
         except (_NotPlain, ValueError, RecursionError):
             pass  # the strict path says why, or accepts what only rfc8785 can write

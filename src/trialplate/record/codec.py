@@ -223,7 +223,7 @@ def _object(cls: Any) -> _Reader:
             missing = ", ".join(sorted(required - raw.keys()))
             raise _refuse(where, f"missing field {missing}")
         made = object.__new__(cls)
-        made.__dict__.update(values)
+        object.__setattr__(made, "__dict__", values)
         return made
 
     return read

@@ -7,10 +7,22 @@ The engine runs `trials`, the verifier counts them: neither has another list.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from trialplate.record import canonical, codec
-from trialplate.record.values import Case, Configuration, Json, Narrowing, Plan, PlanCase, Scorer, Selector, TrialKey
+from trialplate.record.values import (
+    Case,
+    Configuration,
+    Json,
+    Narrowing,
+    Plan,
+    PlanCase,
+    Scorer,
+    Selector,
+    TrialKey,
+    Value,
+    small_value,
+)
 
 __all__ = ["Matrix", "attempt_key", "configuration_digest", "narrow", "selects"]
 
@@ -74,8 +86,8 @@ def narrow(plan: Plan, narrowing: Narrowing | None) -> Matrix:
     return Matrix(cases=tuple(cases), scorers=plan.scorers, counts=counts)
 
 
-@dataclass(frozen=True, slots=True)
-class Matrix:
+@small_value
+class Matrix(Value):
     """Cases, and for each configuration how many repeats of each case (in the order of `cases`)."""
 
     cases: tuple[PlanCase, ...]

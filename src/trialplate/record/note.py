@@ -28,12 +28,12 @@ import binascii
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from trialplate.errors import FormatError, VerificationError
+from trialplate.record.values import Value, small_value
 
 __all__ = ["Checkpoint", "OpenedNote", "PublicKey", "Signer", "format_checkpoint", "format_private", "open_note"]
 __all__ += ["parse_checkpoint", "parse_key", "parse_private", "sign_note", "signer_from_seed"]
@@ -55,8 +55,8 @@ _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
 # ----------------------------------------------------------------------------------------------------------- keys
 
 
-@dataclass(frozen=True, slots=True)
-class PublicKey:
+@small_value
+class PublicKey(Value):
     """An Ed25519 key under a name."""
 
     name: str
@@ -182,8 +182,8 @@ def _checked_name(name: str, what: str, code: str) -> str:
 # ---------------------------------------------------------------------------------------------------------- notes
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedNote:
+@small_value
+class OpenedNote(Value):
     """A well-formed note. Only if `verified` is not empty does anybody known vouch for the text."""
 
     text: str
@@ -280,8 +280,8 @@ def _parse_signature(line: str) -> tuple[str, bytes, bytes]:
 # ----------------------------------------------------------------------------------------------------- checkpoint
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+@small_value
+class Checkpoint(Value):
     """What a log's note says: its name, the number of its entries, and the Merkle root over them."""
 
     origin: str

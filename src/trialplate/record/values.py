@@ -20,11 +20,11 @@ Json = Any
 """A JSON value: None, bool, int, float, str, list or dict of these."""
 
 
-@dataclass(frozen=True, slots=True)
 class Pattern:
     """A string must match the whole of this regular expression (a subset that Python and ECMA 262 read alike)."""
 
-    regex: str
+    def __init__(self, regex: str) -> None:
+        self.regex = regex
 
     def check(self) -> Callable[[str], object]:
         """Return a function that is truthy for a matching string."""
@@ -34,11 +34,11 @@ class Pattern:
         return {**handler(source), "pattern": f"^(?:{self.regex})$"}
 
 
-@dataclass(frozen=True, slots=True)
 class AtLeast:
     """An integer is at least this."""
 
-    minimum: int
+    def __init__(self, minimum: int) -> None:
+        self.minimum = minimum
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> dict[str, Any]:
         return {**handler(source), "ge": self.minimum}
@@ -65,8 +65,11 @@ class Value:
 
     __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012  pydantic looks for this very name
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, *placed: Any, **given: Any) -> None:
         defaults, required = _shapes.get(type(self)) or _shape(type(self))
+        if placed:
+            names = [item.name for item in fields(type(self))]  # type: ignore[arg-type]  # made one by a decorator
+            given = {**dict(zip(names, placed, strict=False)), **given}
         if not required <= given.keys() or not given.keys() <= required | defaults.keys():
             wrong = sorted((required - given.keys()) | (given.keys() - required - defaults.keys()))
             raise TypeError(f"{type(self).__name__}: missing or unknown {', '.join(wrong)}")
@@ -110,8 +113,14 @@ def _shape(cls: type) -> tuple[dict[str, Any], frozenset[str]]:
 
 @dataclass_transform(eq_default=False, kw_only_default=True, frozen_default=True, field_specifiers=(field,))
 def value(cls: type[V]) -> type[V]:
-    """Make a class a dataclass whose methods are those of `Value`."""
+    """Make a class a dataclass whose methods are those of `Value`; its fields are given by name."""
     return dataclass(kw_only=True, init=False, repr=False, eq=False)(cls)
+
+
+@dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(field,))
+def small_value(cls: type[V]) -> type[V]:
+    """The same for a class of few fields, which may be given by place."""
+    return dataclass(init=False, repr=False, eq=False)(cls)
 
 
 # ---------------------------------------------------------------------------------------------------------- cases

@@ -13,7 +13,6 @@ Source: DESIGN sections 5 to 7; docs/formats/pass-mark.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
@@ -26,6 +25,8 @@ from trialplate.record.values import (
     Result,
     Rule,
     RuleResult,
+    Value,
+    small_value,
 )
 from trialplate.rules.cells import MICRO, Board, Cell
 
@@ -39,8 +40,8 @@ Row = list[tuple[str, list[Cell | None]]]
 """Cases of one configuration with their repeats; None is a trial that never began."""
 
 
-@dataclass(frozen=True)
-class Evaluation:
+@small_value
+class Evaluation(Value):
     """A configuration's own result: before other attempts are looked at."""
 
     decision: DecisionWord
@@ -49,8 +50,8 @@ class Evaluation:
     rules: tuple[RuleResult, ...]
 
 
-@dataclass(frozen=True)
-class Span:
+@small_value
+class Span(Value):
     """A quantity with its unknown cells at 0 (`low`) and at 1 (`high`); None where nothing is left to measure."""
 
     low: Fraction | None

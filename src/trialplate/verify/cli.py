@@ -11,12 +11,11 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from trialplate.errors import EXIT_DONE, EXIT_NEGATIVE, EXIT_UNTRUSTED, FormatError, TrialplateError, UsageError
 from trialplate.record.note import PublicKey, open_note, parse_checkpoint, parse_key
-from trialplate.record.values import Decision
+from trialplate.record.values import Decision, Value, small_value
 from trialplate.verify import text
 from trialplate.verify.gate import Others, configuration_named
 from trialplate.verify.known import config_folder, read_known
@@ -27,18 +26,29 @@ from trialplate.verify.procedure import Verified, verify
 __all__ = ["Gated", "gate_run", "main", "parser", "print_error", "reader_of", "show_gate", "verify_paths"]
 
 
+def _fixed_width(prog: str) -> argparse.HelpFormatter:
+    """Format help without asking for the terminal's width: that imports shutil and its archives, a tenth of a start."""
+    return argparse.HelpFormatter(prog, width=100)
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of both commands."""
-    top = argparse.ArgumentParser(prog="trialplate", description="Check a ledger, a record and a decision, offline.")
+    top = argparse.ArgumentParser(
+        prog="trialplate", description="Check a ledger, a record and a decision, offline.", formatter_class=_fixed_width
+    )
     commands = top.add_subparsers(dest="command", required=True, metavar="verify|gate")
-    check = commands.add_parser("verify", help="verify a project, a ledger, or a run, offline")
+    check = commands.add_parser(
+        "verify", help="verify a project, a ledger, or a run, offline", formatter_class=_fixed_width
+    )
     check.add_argument(
         "paths", nargs="*", metavar="PATH", help="project, ledger, run folder, run id or latest (default: .)"
     )
     check.add_argument(
         "--against", metavar="NOTE", action="append", default=[], help="a checkpoint the ledger must extend"
     )
-    decide = commands.add_parser("gate", help="verify a run and decide on one configuration")
+    decide = commands.add_parser(
+        "gate", help="verify a run and decide on one configuration", formatter_class=_fixed_width
+    )
     decide.add_argument("run", metavar="RUN", help="a path, a run id, its beginning, or latest")
     decide.add_argument("--model", metavar="NAME[/PROFILE]", help="the configuration to decide on")
     decide.add_argument(
@@ -96,8 +106,8 @@ def verify_paths(options: argparse.Namespace, environ: Mapping[str, str]) -> tup
     return max((item.report.exit_code for item in done), default=EXIT_DONE), done
 
 
-@dataclass(frozen=True)
-class Gated:
+@small_value
+class Gated(Value):
     """What was verified, and the decision, if the evidence holds."""
 
     verified: Verified

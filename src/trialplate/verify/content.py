@@ -100,6 +100,8 @@ class _Leaks:
 
     def of(self, value: Json, *, of_plan: bool) -> str | None:
         """Return a private string of the value that stands in the open."""
+        if not of_plan and not self.named:
+            return None
         words = next(
             (text for text in _private_strings(value) if len(text) >= SHORTEST_LEAK and text in self.named), None
         )
@@ -134,6 +136,8 @@ def leak_in(text: str) -> Callable[[Json], str | None]:
 
 def _private_strings(value: Json) -> Iterator[str]:
     """Yield the strings of a value, without what of a case stands in every plan, since rules select by it."""
+    if isinstance(value, str):
+        return iter((value,))
     if isinstance(value, dict) and "id" in value and "input" in value:
         value = {key: item for key, item in value.items() if key not in ("id", "kind", "tags", "suite")}
     return _strings(value)

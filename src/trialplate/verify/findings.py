@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trialplate.errors import EXIT_DONE, EXIT_UNTRUSTED, TrialplateError
+from trialplate.record.values import Value, small_value
 
 __all__ = ["CHECKS", "CODES", "Finding", "Report"]
 
@@ -120,8 +121,8 @@ CODES = {
 """Every finding code: the check it belongs to, and the one thing to do."""
 
 
-@dataclass(frozen=True)
-class Finding:
+@small_value
+class Finding(Value):
     """Something that does not hold (`note` false), or that a reader should know (`note` true)."""
 
     code: str
@@ -140,7 +141,7 @@ class Finding:
         return CODES[self.code][1]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Report:
     """What a verification found, check by check."""
 

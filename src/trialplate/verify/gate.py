@@ -64,7 +64,7 @@ def attempt_text(attempt: AttemptResult) -> str:
     return attempt.decision or attempt.status
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Gate:
     """Decides about a verified record, reading the records of other attempts where they count."""
 

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from trialplate.errors import FormatError
 from trialplate.record import canonical
 from trialplate.record.note import PublicKey, parse_key
-from trialplate.record.values import Json
+from trialplate.record.values import Json, Value, small_value
 
 __all__ = ["FILE_NAME", "FORMAT", "Known", "config_folder", "read_known"]
 
@@ -30,8 +29,8 @@ MAX_FILE = 16 * 1024 * 1024
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+@small_value
+class Known(Value):
     """A log as this user last saw it."""
 
     key: PublicKey

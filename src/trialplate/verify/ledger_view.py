@@ -24,7 +24,9 @@ from trialplate.record.values import (
     Pin,
     RunEnd,
     RunStart,
+    Value,
     Waiver,
+    small_value,
 )
 from trialplate.verify.findings import Report
 from trialplate.verify.known import Known
@@ -33,8 +35,8 @@ from trialplate.verify.log_file import MAX_NOTE, LogFile, Signed, read_checkpoin
 __all__ = ["LedgerEntry", "LedgerView", "Reader", "read_ledger"]
 
 
-@dataclass(frozen=True)
-class Reader:
+@small_value
+class Reader(Value):
     """Who reads: whom they trust and which checkpoints they have seen. Never taken from what is read."""
 
     trust: Sequence[PublicKey] = ()
@@ -43,8 +45,8 @@ class Reader:
     """Notes of checkpoints that the ledger must extend."""
 
 
-@dataclass(frozen=True)
-class LedgerEntry:
+@small_value
+class LedgerEntry(Value):
     """One decoded entry, with the line it stands on."""
 
     seq: int
@@ -59,7 +61,7 @@ class LedgerEntry:
         return EntryRef(seq=self.seq, digest=canonical.digest(self.line))
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class LedgerView:
     """A ledger that was read up to its checkpoint, or the one entry of it that a record alone carries."""
 

@@ -4,19 +4,19 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from trialplate.errors import UsageError
 from trialplate.record import canonical
 from trialplate.record.log import MAX_ENTRY
+from trialplate.record.values import Value, small_value
 from trialplate.verify.log_file import open_regular
 
 __all__ = ["Found", "find", "find_run", "given_ledger", "ledger_above"]
 
 
-@dataclass(frozen=True)
-class Found:
+@small_value
+class Found(Value):
     """Something to verify: a run and its ledger (None where it stands alone), or a ledger by itself."""
 
     ledger: Path | None

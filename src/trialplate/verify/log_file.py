@@ -17,7 +17,7 @@ from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical, codec
 from trialplate.record.log import MAX_ENTRY, Frontier, leaf_hash
 from trialplate.record.note import Checkpoint, PublicKey, open_note, parse_checkpoint
-from trialplate.record.values import Entry, Json
+from trialplate.record.values import Entry, Json, Value, small_value
 from trialplate.verify.findings import Report
 
 __all__ = ["LogFile", "Signed", "open_regular", "read_checkpoint", "read_small", "typed_entry"]
@@ -57,8 +57,8 @@ def read_small(path: Path, shown: str, limit: int) -> bytes:
     return raw
 
 
-@dataclass(frozen=True)
-class Signed:
+@small_value
+class Signed(Value):
     """A checkpoint with a verified signature, and the note that carries it."""
 
     checkpoint: Checkpoint
@@ -95,7 +95,7 @@ def read_checkpoint(raw: bytes, keys: Sequence[PublicKey], origin: str | None, s
     return Signed(checkpoint, raw, opened.verified[0] if keys else None)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class LogFile:
     """The lines of a log up to its checkpoint; roots at the sizes of `pins` are kept while they go by."""
 

@@ -35,7 +35,7 @@ from trialplate.verify.record_view import read_record
 __all__ = ["Verified", "verify"]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Verified:
     """What was found, and the gate to a decision where ledger and record could both be read."""
 

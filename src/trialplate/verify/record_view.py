@@ -38,7 +38,7 @@ from trialplate.verify.log_file import MAX_NOTE, MAX_PLAN, LogFile, Signed, read
 __all__ = ["RecordView", "board_at", "plan_commitments", "read_plan", "read_record"]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class RecordView:
     """A record that was read up to its checkpoint."""
 
