@@ -247,7 +247,7 @@ def _close(
 ) -> Finished:
     """Close and sign the record, and let the ledger say how it ended.
 
-    An interrupted run has no run.end: it is unfinished until it is resumed or waived.
+    An interrupted run has no run.end: it stays an open attempt until it is waived, or resumed by a version that can.
     """
     counts = tally.counts()
     complete = reason == "complete" and not counts.absent and not counts.skipped

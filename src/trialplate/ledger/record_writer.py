@@ -92,7 +92,7 @@ class RecordWriter:
             try:
                 file = AppendFile(folder / RECORD, new=True)
             except FileExistsError:
-                hint = "resume the run, or start another"
+                hint = "start another run"
                 raise UsageError("this run has a record already", where=str(folder / RECORD), hint=hint) from None
             locks.callback(file.close)
             return cls(LogWriter(file, origin, signer, RECORD_TYPES, clock), locks.pop_all(), content, ticks)

@@ -654,8 +654,7 @@ Outcome = Literal["passed", "failed", "limit", "needs_input", "error", "skipped"
 DECIDED: frozenset[str] = frozenset({"passed", "failed", "limit", "needs_input"})
 """Outcomes that are known; `error` and `skipped` leave a trial's cells unknown."""
 
-Cause = Literal[
-    # of a failure that may be the model's own (`failed`, `limit`) or its host's (`error`), as the outcome says
+OwnCause = Literal[
     "empty",
     "refusal",
     "truncated",
@@ -666,7 +665,9 @@ Cause = Literal[
     "timeout",
     "bad_reply",
     "too_long",
-    # of the infrastructure or the harness: always `error`
+]
+"""Causes of a failure that may be the model's own (`failed`, `limit`) or its host's (`error`), as the outcome says."""
+HarnessCause = Literal[
     "refused_connection",
     "transport",
     "rate_limited",
@@ -680,6 +681,8 @@ Cause = Literal[
     "interrupted",
     "lost",
 ]
+"""Causes that lie with the infrastructure or with us: always `error`."""
+Cause = Literal[OwnCause, HarnessCause]
 
 
 @value

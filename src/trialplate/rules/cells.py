@@ -11,29 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from typing import get_args
 
 from trialplate.record.matrix import Matrix
-from trialplate.record.values import DECIDED, Configuration, Counts, TrialEnd, TrialKey, TrialStart
+from trialplate.record.values import DECIDED, Configuration, Counts, OwnCause, TrialEnd, TrialKey, TrialStart
 
 __all__ = ["MICRO", "Board", "Cell", "micro", "serves"]
 
 MICRO = 1_000_000
 """Metric values are counted in millionths: quantised to 6 decimals when written, summed as integers when read."""
 
-OWN_CAUSES = frozenset(
-    (
-        "empty",
-        "refusal",
-        "truncated",
-        "rejected_request",
-        "http_status",
-        "exit_status",
-        "closed_connection",
-        "timeout",
-        "bad_reply",
-        "too_long",
-    )
-)
+OWN_CAUSES: frozenset[str] = frozenset(get_args(OwnCause))
 """Causes for which a model may have failed by itself: then every metric of the trial is 0."""
 FAR_END_RUNNERS = frozenset({"http", "command", "python", "agent"})
 """Runners whose far end is the thing under test: what it does once it was asked is its own."""
