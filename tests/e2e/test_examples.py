@@ -49,6 +49,8 @@ def test_committed_decisions_are_derived_again(example: Path, tmp_path: Path) ->
     assert stated
     for body in stated:
         run = example / "runs" / body["run_id"]
-        done = say(tmp_path, "gate", str(run), "--model", body["configuration"], "--trust", "keys/examples.pub", "--json")
+        done = say(
+            tmp_path, "gate", str(run), "--model", body["configuration"], "--trust", "keys/examples.pub", "--json"
+        )
         assert json.loads(done.stdout)["decision"] == body
         assert done.returncode == (0 if body["decision"] == "accepted" else 1)

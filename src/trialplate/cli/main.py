@@ -7,24 +7,19 @@ remembers what was verified, and appends the decision that `gate` derived, unles
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
-from trialplate.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, TrialplateError
+from trialplate.errors import EXIT_INTERRUPTED, TrialplateError
 
 __all__ = ["main", "run"]
 
 
 def run() -> None:
     """Run the command line and exit: the console script."""
-    code = main(sys.argv[1:])
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError as error:
-        code = _no_output(error)
-    sys.exit(code)
+    from trialplate.verify.cli import flushed
+
+    sys.exit(flushed(main(sys.argv[1:])))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -46,14 +41,6 @@ def main(arguments: Sequence[str]) -> int:
         print("interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
     except OSError as error:
-        return _no_output(error)
+        from trialplate.verify.cli import no_output
 
-
-def _no_output(error: OSError) -> int:
-    """Say that what was to be printed was not; whatever it was, it is no acceptance."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter complains at exit
-    if isinstance(error, BrokenPipeError):
-        return EXIT_INTERRUPTED
-    print(f"error: the output could not be written: {error.strerror or error}", file=sys.stderr)
-    print("  do: make room, or send it elsewhere; what was recorded is safe", file=sys.stderr)
-    return EXIT_INCOMPLETE
+        return no_output(error)

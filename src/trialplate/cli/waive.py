@@ -9,6 +9,7 @@ from trialplate.cli.project import find_ledger, open_ledger
 from trialplate.errors import EXIT_DONE, UsageError
 from trialplate.record import codec
 from trialplate.record.values import Waiver
+from trialplate.verify.content import leak_in, openings
 
 __all__ = ["waive_run"]
 
@@ -26,7 +27,24 @@ def waive_run(name: str, reason: str, ledger: Path | None) -> int:
         raise UsageError(f"{matches[0]} is waived already", hint="see `trialplate ledger log`; a waiver is for ever")
     if not reason.strip():
         raise UsageError("a waiver needs a reason", hint="say in --reason why the run does not count")
+    _check_private(view.folder.parent / "runs" / matches[0], reason)
     body = codec.to_json(Waiver(run_id=matches[0], reason=reason.strip()))
     entry = writer.append("waiver", body)
     print(f"waived {matches[0]} as ledger entry {entry.seq}, by the operator himself ({key.line})")
     return EXIT_DONE
+
+
+def _check_private(run: Path, reason: str) -> None:
+    """Refuse a reason that repeats a private text of the run: the ledger is public, and for ever.
+
+    Raises:
+        UsageError: it does.
+    """
+    leak = leak_in(reason)
+    if not (run / "content.jsonl").exists():
+        return
+    for _, opening in openings(run, run.name):
+        text = leak(opening.value)
+        if text is not None:
+            message = f"the reason repeats a private text, {text[:40]!r}, and the ledger is public"
+            raise UsageError(message, hint="say it without quoting the case or the answer", code="PRIVATE-TEXT-PUBLIC")

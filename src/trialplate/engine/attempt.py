@@ -121,7 +121,9 @@ async def _score(answer: Answer, case: Case, scorers: Sequence[tuple[Scorer, Sco
             reasons[scorer.name] = f"no score: {error}"
     if failed:
         return Judgement("failed", metrics=metrics, unknown=unknown, verdict="failed", reasons=reasons)
-    if unknown or not voted:
+    if not voted:
+        metrics, unknown = {}, {scorer.metric: "scorer" for scorer, _ in scorers}
+    if unknown:
         told = "; ".join(f"{name}: {reason}" for name, reason in reasons.items()) or "no scorer gave a verdict"
         return Judgement("error", "scorer", metrics=metrics, unknown=unknown, reasons=reasons, error=told)
     return Judgement("passed", metrics=metrics, verdict="passed", reasons=reasons)

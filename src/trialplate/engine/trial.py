@@ -11,7 +11,7 @@ import random
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trialplate.engine.attempt import Judgement, judge_answer, judge_failure, retry_delay_s
 from trialplate.engine.tally import Tally
@@ -112,7 +112,7 @@ class TrialRunner:
         failure: Failure | None = None
         scorers = self.scorers[case_id]
         try:
-            answer = await seat.runner.answer(request)
+            answer = self._scrubbed(await seat.runner.answer(request))
             judgement = await judge_answer(answer, request.case, seat.configuration, scorers)
         except Failure as caught:
             failure = caught
@@ -165,6 +165,24 @@ class TrialRunner:
         self.journal.line("trial.end", codec.to_json(end))
         self.tally.spent(end)
         return end
+
+    def _scrubbed(self, answer: Answer) -> Answer:
+        """Return an answer without known secrets: an escape could have hidden one from the runner."""
+        return replace(
+            answer,
+            text=self.scrub(answer.text),
+            finish=None if answer.finish is None else self.scrub(answer.finish),
+            served=None if answer.served is None else self.scrub(answer.served),
+            request_ids=tuple(self.scrub(item) for item in answer.request_ids),
+            transcript=self._scrubbed_json(answer.transcript),
+        )
+
+    def _scrubbed_json(self, value: Json) -> Json:
+        if isinstance(value, str):
+            return self.scrub(value)
+        if isinstance(value, dict):
+            return {self.scrub(name): self._scrubbed_json(item) for name, item in value.items()}
+        return [self._scrubbed_json(item) for item in value] if isinstance(value, list) else value
 
     def _served(self, text: str | None, key: TrialKey, answer: Answer | None) -> str | None:
         """Return the served model's name: what the plan names itself may always stand in the open."""

@@ -171,6 +171,8 @@ class PlanCase(Value):
     tags: tuple[str, ...] = ()
     suite: str | None = None
     commitment: Commitment
+    asked: Commitment | None = None
+    """Commitment to the input alone, so that the same question is recognised under other tags or references."""
     opening: Opening | None = None
     """Present in a public test set only."""
 
@@ -460,7 +462,7 @@ class Pin(Value):
     """`run.progress` and `run.resume`: the record had this size and this root at that moment."""
 
     run_id: RunId
-    size: Count
+    size: Positive
     root: Digest
 
 
@@ -537,6 +539,8 @@ class AttemptResult(Value):
     """A full run of the same configuration on some of the same cases, and what it came to under its own mark."""
 
     run_id: RunId
+    configuration: ConfigurationName | None = None
+    """Its name there, where that is not the one decided on: two names for one thing are two attempts at it."""
     status: Literal["decided", "open", "missing", "waived"]
     size: Count = 0
     decision: DecisionWord | None = None

@@ -74,6 +74,7 @@ class Cell:
         "reasked",
         "received",
         "replayed",
+        "retrying",
         "running",
         "verdict",
     )
@@ -89,6 +90,8 @@ class Cell:
         self.reasked = False
         self.lost = 0
         self.received = False
+        self.retrying = False
+        """The last attempt said that another would follow."""
         self.cost_nano = 0
         self.cost_unknown = False
         self.latency_ms = 0
@@ -140,7 +143,7 @@ class Board:
         cell = self.cells.get(body.trial)
         if cell is None or not cell.running or cell.attempts != body.attempt:
             return f"attempt {body.attempt} ends without having begun"
-        cell.running = False
+        cell.running, cell.retrying = False, body.retry
         cell.outcome, cell.cause, cell.verdict = body.outcome, body.cause, body.verdict
         cell.metrics = body.metrics
         cell.replayed = any(call.replayed for call in body.calls)

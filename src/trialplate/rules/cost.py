@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from trialplate.record.canonical import MAX_INTEGER
 from trialplate.record.values import Money, Pricing, Usage
 
 __all__ = ["cost_of"]
@@ -33,4 +34,7 @@ def cost_of(pricing: Pricing | None, usage: Usage | None) -> Money | None:
         + written * (Fraction(pricing.cache_write) if pricing.cache_write is not None else full)
         + usage.output * Fraction(pricing.output)
     )
-    return Money(nano=round(total * 1000), currency=pricing.currency)
+    nano = round(total * 1000)
+    return (
+        Money(nano=nano, currency=pricing.currency) if nano <= MAX_INTEGER else None
+    )  # no far end's count is that large

@@ -137,16 +137,41 @@ def _rule(rule: Rule, plan: Plan, matrix: Matrix, row: Row) -> RuleResult:
     if rule.must_pass is not None:
         named = rule.must_pass
         chosen = [(case, repeats) for case, repeats in row if selects(named, by_id[case])]
+        wanted = [case.id for case in matrix.cases if selects(named, case)]
+        if len(wanted) > len(chosen):
+            return _not_asked(rule, wanted, chosen)
         return _must_pass(rule, chosen, rule.require or plan.verdict.case, plan.pass_mark.errors)
     quantity = rule.of or ""
     chosen = [(case, repeats) for case, repeats in row if selects(rule.where, by_id[case])]
     if quantity not in RATES:
         metric_cases = {case.id for case in matrix.cases if any(s.metric == quantity for s in matrix.applicable(case))}
         chosen = [(case, repeats) for case, repeats in chosen if case in metric_cases]
+    wanted = [case.id for case in matrix.cases if selects(rule.where, case)]
+    if quantity not in RATES:
+        wanted = [case for case in wanted if case in metric_cases]
+    if len(wanted) > len(chosen):
+        return _not_asked(rule, wanted, chosen)
     errors = plan.pass_mark.errors
     if errors == "zero" and rule.at_most is not None:
         errors = "bound"  # 0 is the better value there: an outage must not keep a ceiling
     return _compare(rule, _span(quantity, chosen, plan.verdict.case, errors))
+
+
+def _not_asked(rule: Rule, wanted: list[str], chosen: Row) -> RuleResult:
+    """Return that a rule cannot be told: the matrix leaves out cases that it is about. Absent is not passed.
+
+    The mark and the test set are committed and the matrix is not: else it could leave out the hard ones.
+    """
+    asked = {case for case, _ in chosen}
+    return RuleResult(
+        id=rule.id,
+        result="inconclusive",
+        reason="not_asked",
+        cells=sum(len(repeats) for _, repeats in chosen),
+        cases=len(wanted),
+        unknown=0,
+        failing=tuple(case for case in wanted if case not in asked)[:10],
+    )
 
 
 def _span(quantity: str, row: Row, fold: Fold, errors: str) -> Span:

@@ -216,9 +216,13 @@ def check_leaks(plan: Plan, openings: Mapping[str, Opening]) -> None:
     Raises:
         SpecError: PRIVATE-TEXT-PUBLIC.
     """
-    from trialplate.verify.content import leak_in, public_text  # the verifier's own eyes, which load its half
+    from trialplate.verify.content import (  # the verifier's own eyes, which load its half
+        leak_in,
+        public_commitments,
+        public_text,
+    )
 
-    public = {case.commitment for case in plan.test_set.cases if case.opening is not None}
+    public = public_commitments(plan)
     leak = leak_in(public_text(plan, None))
     for commitment, opening in openings.items():
         if commitment not in public and (text := leak(opening.value)) is not None:

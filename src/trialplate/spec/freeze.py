@@ -132,7 +132,13 @@ def _test_set(project: Project, vault: resolve.Vault) -> PlanTestSet:
         opening = vault.openings[commitment] if visibility == "public" else None
         cases.append(
             PlanCase(
-                id=case.id, kind=case.kind, tags=case.tags, suite=case.suite, commitment=commitment, opening=opening
+                id=case.id,
+                kind=case.kind,
+                tags=case.tags,
+                suite=case.suite,
+                commitment=commitment,
+                asked=vault.commit("asked", case.input),
+                opening=opening,
             )
         )
     versions = dict.fromkeys(entry.version for entry in entries if entry.version)

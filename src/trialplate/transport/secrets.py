@@ -9,10 +9,8 @@ characters, which are placeholders ("none", "test") whose replacement would garb
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
-from urllib.parse import quote, quote_plus
 
 from trialplate.errors import SpecError
 
@@ -49,19 +47,27 @@ class Secrets:
     def remember(self, values: Iterable[str]) -> None:
         """Replace these values too from now on."""
         self._values.update(value for value in values if len(value) >= SHORTEST)
-        forms = {form for value in self._values for form in _forms(value)}
         # Longest first: a secret may begin with another one.
-        ordered = sorted(forms, key=lambda form: (-len(form), form))
-        self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+        ordered = sorted(self._values, key=lambda value: (-len(value), value))
+        self._pattern = re.compile("|".join(map(_pattern_of, ordered))) if ordered else None
 
     def scrub(self, text: str) -> str:
         """Return the text with every known secret replaced."""
         return text if self._pattern is None else self._pattern.sub(REPLACEMENT, text)
 
 
-def _forms(value: str) -> set[str]:
-    """Return the ways in which a value is written in URLs, JSON and Python texts."""
-    encoded = {quote(value, safe=""), quote(value), quote_plus(value)}
-    lower = {re.sub("%[0-9A-F]{2}", lambda found: found.group().lower(), form) for form in encoded}
-    escaped = json.dumps(value)[1:-1]
-    return {value, *encoded, *lower, escaped, escaped.replace("/", "\\/")}
+def _pattern_of(value: str) -> str:
+    """Return a pattern for every way in which a value is written in URLs, JSON and Python texts.
+
+    Encoders differ in which characters they escape, so each that may be escaped is matched in any of its forms.
+    """
+    return "".join(re.escape(char) if char.isalnum() else _forms_of(char) for char in value)
+
+
+def _forms_of(char: str) -> str:
+    forms = [rf"\\u(?i:{ord(char):04x})", f"%(?i:{ord(char):02x})"]
+    if char in '/\\"':
+        forms.append(re.escape("\\" + char))
+    if char == " ":
+        forms.append(r"\+")
+    return f"(?:{'|'.join([*forms, re.escape(char)])})"  # the plain one last: a percent sign begins its own code

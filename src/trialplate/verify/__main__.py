@@ -3,6 +3,6 @@
 
 import sys
 
-from trialplate.verify.cli import main
+from trialplate.verify.cli import flushed, main
 
-sys.exit(main())
+sys.exit(flushed(main()))

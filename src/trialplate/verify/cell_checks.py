@@ -77,6 +77,10 @@ class CellChecks:
         if closed is not None and closed.complete and (absent or undecided):
             self.report.found("MATRIX-INCOMPLETE", f"says it is complete; {absent + undecided} trials have no outcome")
         planned = f"{self.matrix.size} planned trials" + (" of a pilot" if selection == "pilot" else "")
+        dangling = sum(1 for cell in self.board.cells.values() if cell.retrying and not cell.running)
+        if closed is not None and closed.complete and dangling:
+            message = f"says it is complete; {dangling} trials ended in an attempt that was to be tried again"
+            self.report.found("ATTEMPT-ORDER", message)
         self.report.passed("V11", f"{len(self.board.cells)} of {planned} began, none other did")
         self.report.passed("V12", f"{self.board.attempts} attempts are numbered in order; none follows a decided one")
         self.report.passed("V13", "every answer says whether it was replayed and who served it")
@@ -114,6 +118,11 @@ class CellChecks:
         given = frozenset(values) | frozenset(body.unknown)
         doubled = frozenset(values) & frozenset(body.unknown)
         scored = body.outcome in DECIDED or body.cause == "scorer"
+        answered = body.private.answer is not None or body.finish is not None
+        if body.outcome == "error" and answered and not body.received and body.cause != "interrupted":
+            self.report.found("CELL-VALUE", f"{_name(body)}: an answer of which nothing had arrived", where)
+        if body.cause == "scorer" and not body.unknown:
+            self.report.found("CELL-VALUE", f"{_name(body)}: a scorer failed, and every metric is known", where)
         if doubled or given - wanted or (scored and given != wanted) or (not scored and values):
             self.report.found("CELL-VALUE", f"{_name(body)}: its metrics are not those of its scorers", where)
         problem = self._verdict_problem(body, values)

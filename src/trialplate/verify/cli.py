@@ -13,7 +13,17 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from trialplate.errors import EXIT_DONE, EXIT_NEGATIVE, EXIT_UNTRUSTED, FormatError, TrialplateError, UsageError
+from trialplate.errors import (
+    EXIT_DONE,
+    EXIT_INCOMPLETE,
+    EXIT_INTERRUPTED,
+    EXIT_NEGATIVE,
+    EXIT_UNTRUSTED,
+    FormatError,
+    TrialplateError,
+    UsageError,
+    VerificationError,
+)
 from trialplate.record.note import PublicKey, open_note, parse_checkpoint, parse_key
 from trialplate.record.values import Decision, Value, small_value
 from trialplate.verify import text
@@ -21,9 +31,21 @@ from trialplate.verify.gate import Others, configuration_named
 from trialplate.verify.known import config_folder, read_known
 from trialplate.verify.ledger_view import Reader
 from trialplate.verify.locate import Found, find, find_run, given_ledger, ledger_above
+from trialplate.verify.log_file import MAX_NOTE, read_small
 from trialplate.verify.procedure import Verified, verify
 
-__all__ = ["Gated", "gate_run", "main", "parser", "print_error", "reader_of", "show_gate", "verify_paths"]
+__all__ = [
+    "Gated",
+    "flushed",
+    "gate_run",
+    "main",
+    "no_output",
+    "parser",
+    "print_error",
+    "reader_of",
+    "show_gate",
+    "verify_paths",
+]
 
 
 def _fixed_width(prog: str) -> argparse.HelpFormatter:
@@ -76,6 +98,29 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
     except TrialplateError as error:
         print_error(error)
         return error.exit_code
+    except OSError as error:
+        return no_output(error)
+
+
+def no_output(error: OSError) -> int:
+    """Say that what was to be printed was not; whatever it was, it is no acceptance."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter complains at exit
+    if isinstance(error, BrokenPipeError):
+        return EXIT_INTERRUPTED
+    print(f"error: the output could not be written: {error.strerror or error}", file=sys.stderr)
+    print("  do: make room, or send it elsewhere; what was recorded is safe", file=sys.stderr)
+    return EXIT_INCOMPLETE
+
+
+def flushed(code: int) -> int:
+    """Return the exit code, once everything that was printed is out."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        return no_output(error)
+    return code
 
 
 def print_error(error: TrialplateError) -> None:
@@ -162,11 +207,9 @@ def _note(path: str) -> bytes:
     """Return the note of a checkpoint that the reader kept; whose it is and who signed it is checked later."""
     hint = "give the file of a checkpoint that you kept, such as a copy of ledger/checkpoint"
     try:
-        note = Path(path).read_bytes()
+        note = read_small(Path(path), path, MAX_NOTE)
         parse_checkpoint(open_note(note, ()).text)
-    except OSError as error:
-        raise UsageError(f"cannot read it ({error.strerror})", where=f"--against {path}", hint=hint) from None
-    except FormatError as error:
+    except (FormatError, VerificationError) as error:
         raise UsageError(f"this is no checkpoint: {error.message}", where=f"--against {path}", hint=hint) from None
     return note
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical, codec, disclosure
-from trialplate.record.values import Json, Opening, Plan
+from trialplate.record.values import Case, Json, Opening, Plan, PlanCase
 from trialplate.verify.findings import Report
 from trialplate.verify.ledger_view import LedgerView
 from trialplate.verify.log_file import open_regular
 from trialplate.verify.record_view import RecordView, plan_commitments
 
-__all__ = ["SHORTEST_LEAK", "check_content", "leak_in", "openings", "public_text"]
+__all__ = ["SHORTEST_LEAK", "check_content", "leak_in", "openings", "public_commitments", "public_text"]
 
 MAX_LINE = 64 * 1024 * 1024
 SHORTEST_LEAK = 16
@@ -44,13 +44,15 @@ def openings(folder: Path, shown: str) -> Iterator[tuple[str, Opening]]:
 def check_content(record: RecordView, ledger: LedgerView, report: Report) -> None:
     """Check every opening against the commitments, and every private text against what is public."""
     shown = f"runs/{record.run_id}"
-    public = {case.commitment for case in record.plan.test_set.cases if case.opening is not None}
+    public = public_commitments(record.plan)
     try:
         for case in record.plan.test_set.cases:
             held = case.opening
             if held is not None and disclosure.commit(held.salt, held.value) != case.commitment:
                 message = f"the public case {case.id} is not what was committed"
                 report.found("CONTENT-MISMATCH", message, f"{shown}/plan.json")
+            elif held is not None:
+                _check_case(case, held.value, shown, report)
         if not (record.folder / "content.jsonl").exists():
             report.skip("V16", f"content withheld: {len(record.commitments)} commitments are not opened here")
             return
@@ -64,23 +66,43 @@ def check_content(record: RecordView, ledger: LedgerView, report: Report) -> Non
         report.caught(error)
 
 
-def _check_openings(record: RecordView, public: set[str], leaks: _Leaks, shown: str, report: Report) -> None:
+def _check_openings(record: RecordView, public: set[str | None], leaks: _Leaks, shown: str, report: Report) -> None:
     missing = set(record.commitments)
     of_plan = set(plan_commitments(record.plan))
+    cases = {case.commitment: case for case in record.plan.test_set.cases}
+    asked = {case.asked: case for case in record.plan.test_set.cases if case.asked is not None}
+    inputs: dict[str, set[str]] = {}
     unused = opened = 0
     for commitment, opening in openings(record.folder, shown):
         opened += commitment in missing
         unused += commitment not in missing
         missing.discard(commitment)
+        if commitment in cases:
+            inputs.setdefault(cases[commitment].id, set()).add(
+                _check_case(cases[commitment], opening.value, shown, report)
+            )
+        if commitment in asked:
+            inputs.setdefault(asked[commitment].id, set()).add(str(opening.value))
         leaked = None if commitment in public else leaks.of(opening.value, of_plan=commitment in of_plan)
         if leaked is not None:
             message = f"a private text stands in the plan, the record or the ledger: {leaked[:40]!r}..."
             report.found("PRIVATE-TEXT-PUBLIC", message, shown)
+    for case_id in (name for name, texts in inputs.items() if len(texts) > 1):
+        report.found("CONTENT-MISMATCH", f"case {case_id} does not ask what its plan says that it asks", shown)
     if missing:
         report.found("CONTENT-MISSING", f"{len(missing)} commitments are opened by nothing", f"{shown}/content.jsonl")
     if unused:
         report.found("CONTENT-UNUSED", f"{unused} openings belong to no line", f"{shown}/content.jsonl", note=True)
     report.passed("V16", f"{opened} openings match their commitments; no private text stands in the open")
+
+
+def _check_case(case: PlanCase, value: Json, shown: str, report: Report) -> str:
+    """Check that a plan shows of a case what the committed case says, since rules select by it; returns its input."""
+    held = codec.decode(Case, value, f"{shown}: case {case.id}")
+    if (held.id, held.kind, held.tags, held.suite) != (case.id, case.kind, case.tags, case.suite):
+        message = f"case {case.id} was committed with another id, kind, suite or other tags than the plan shows"
+        report.found("CONTENT-MISMATCH", message, f"{shown}/plan.json")
+    return held.input
 
 
 class _Leaks:
@@ -111,6 +133,11 @@ class _Leaks:
 def _ends_in_newline(path: Path) -> bool:
     with path.open("rb") as file:
         return file.seek(0, 2) == 0 or (file.seek(-1, 2) >= 0 and file.read(1) == b"\n")
+
+
+def public_commitments(plan: Plan) -> set[str | None]:
+    """Return the commitments to what stands in the open: the cases of a public test set."""
+    return {item for case in plan.test_set.cases if case.opening is not None for item in (case.commitment, case.asked)}
 
 
 def public_text(plan: Plan, ledger: LedgerView | None) -> str:
@@ -144,10 +171,11 @@ def _private_strings(value: Json) -> Iterator[str]:
 
 
 def _strings(value: Json) -> Iterator[str]:
-    """Yield every string value, and no key, of a JSON value."""
+    """Yield every string of a JSON value, its keys too: a reference or a setting may hold a text as a key."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
+        yield from value
         for item in value.values():
             yield from _strings(item)
     elif isinstance(value, list):

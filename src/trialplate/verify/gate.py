@@ -9,12 +9,12 @@ size it then had.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trialplate.errors import FormatError, UsageError, VerificationError
 from trialplate.record import canonical
-from trialplate.record.values import AttemptResult, CommitPassMark, Decision, RunConfiguration, RunStart
+from trialplate.record.values import AttemptResult, CommitPassMark, Decision, Plan, RunConfiguration, RunStart
 from trialplate.rules.attempts import combine
 from trialplate.rules.loosening import looser
 from trialplate.rules.passmark import evaluate
@@ -59,9 +59,13 @@ def configuration_named(record: RecordView, wanted: str | None) -> str:
 
 def attempt_text(attempt: AttemptResult) -> str:
     """Return in words what another attempt came to."""
-    if attempt.status == "waived":
-        return "waived by the operator himself"
-    return attempt.decision or attempt.status
+    state = "waived by the operator himself" if attempt.status == "waived" else attempt.decision or attempt.status
+    return f"as {attempt.configuration} {state}" if attempt.configuration else state
+
+
+def _asked(plan: Plan) -> set[str]:
+    """Return what tells a plan's cases apart by what is asked: a tag that changes does not make another question."""
+    return {commitment for case in plan.test_set.cases for commitment in (case.commitment, case.asked) if commitment}
 
 
 @dataclass(eq=False, repr=False)
@@ -74,6 +78,8 @@ class Gate:
     report: Report
     others: Others = field(default_factory=dict)
     """Records of other runs that were read already; shared between the gates of one verification."""
+    unseen: set[str] = field(default_factory=set)
+    """Runs that a stated decision counts and whose records are not here."""
 
     def decide(self, configuration: str, before: int | None = None, stated: Decision | None = None) -> Decision:
         """Return the decision on a configuration.
@@ -116,19 +122,24 @@ class Gate:
         entries = self.ledger.decisions(self.record.run_id)
         for entry in entries:
             self._check_decision(entry)
+        if self.unseen:
+            shown = ", ".join(sorted(self.unseen))
+            self.report.found("RUN-MISSING", f"stated decisions rest on what they say of {shown}, not here", note=True)
+        how = "as far as the runs are here" if self.unseen else "to the last fraction"
         if entries:
-            self.report.passed("V19", f"{len(entries)} stated decisions were derived again, to the last fraction")
+            self.report.passed("V19", f"{len(entries)} stated decisions were derived again, {how}")
         else:
             self.report.skip("V19", "no decision is stated about this run yet; `trialplate gate` derives one")
 
     def check_attempts(self) -> None:
         """V18: the other full runs of these configurations on these cases, and how often the cases were used."""
-        others: dict[str, AttemptResult] = {}
+        others: dict[tuple[str, str | None], AttemptResult] = {}
         for item in self.record.start.configurations:
-            others.update({attempt.run_id: attempt for attempt in self._attempts(item.name, None, None)})
+            found = self._attempts(item.name, None, None)
+            others.update({(attempt.run_id, attempt.configuration): attempt for attempt in found})
         uses = [entry.body.run_id for entry in self.ledger.starts() if self._overlaps(entry.body)]
         use = uses.index(self.record.run_id) + 1
-        told = ", ".join(f"{run_id} {attempt_text(item)}" for run_id, item in others.items())
+        told = ", ".join(f"{item.run_id} {attempt_text(item)}" for item in others.values())
         what = f"{len(others)} other full runs of these configurations count" + (f": {told}" if told else "")
         self.report.passed("V18", f"{what}; use {use} of {len(uses)} of these cases")
         self._check_mark(uses)
@@ -136,17 +147,21 @@ class Gate:
     def _check_mark(self, uses: list[str]) -> None:
         """V18: say if the mark was committed once runs on these cases were known, and in what it asks for less."""
         ref = self.record.start.pass_mark
-        commit: CommitPassMark = self.ledger.entries[ref.seq].body
+        commit = self._mark_at(ref.seq)
         before = [e.body for e in self.ledger.starts() if e.seq < ref.seq and e.body.run_id in uses]
-        if not before:
+        earlier = self._mark_at(before[-1].pass_mark.seq) if before else None
+        if commit is None or earlier is None:
             return
-        earlier: CommitPassMark = self.ledger.entries[before[-1].pass_mark.seq].body
         less = looser(earlier.mark, commit.mark)
         told = f"looser than the one before: {'; '.join(less)}" if less else "not looser than the one before"
         message = f"this pass mark was committed after {len(before)} runs on these cases; it is {told}"
         self.report.found(
             "MARK-AFTER-RUNS", message, f"{self.ledger.folder.name}/entries.jsonl:{ref.seq + 1}", note=True
         )
+
+    def _mark_at(self, seq: int) -> CommitPassMark | None:
+        body = self.ledger.entries[seq].body if seq < len(self.ledger.entries) else None
+        return body if isinstance(body, CommitPassMark) else None
 
     def _check_decision(self, entry: LedgerEntry) -> None:
         stated: Decision = entry.body
@@ -170,12 +185,13 @@ class Gate:
             return  # run.start and plan differ: that is a finding of its own
         for entry in self.ledger.bodies(RunStart, before=before):
             other: RunStart = entry.body
-            if other.run_id == self.record.run_id or other.selection != "full":
-                continue
-            same = next((item for item in other.configurations if item.attempt_key == mine.attempt_key), None)
-            if same is not None and self._overlaps(other):
-                said = next((a for a in stated.attempts if a.run_id == other.run_id), None) if stated else None
-                yield self._attempt(other, same, before, said)
+            alike = [item for item in other.configurations if item.attempt_key == mine.attempt_key]
+            if other.run_id == self.record.run_id:
+                alike = [item for item in alike if item.name != configuration]
+            if alike and other.selection == "full" and self._overlaps(other):
+                for same in alike:
+                    alias = None if same.name == configuration else same.name
+                    yield self._attempt(other, same, alias, before, stated)
 
     def _overlaps(self, other: RunStart) -> bool:
         """Say whether two runs share a case; where the other plan is not here to tell, they do."""
@@ -187,30 +203,41 @@ class Gate:
             return True
         if canonical.digest(raw) != other.plan:
             return True  # not the plan that was started: else an attempt could be hidden by putting another here
-        mine = {case.commitment for case in self.record.plan.test_set.cases}
-        return any(case.commitment in mine for case in plan.test_set.cases)
+        mine = _asked(self.record.plan)
+        return not mine.isdisjoint(_asked(plan))
 
     def _attempt(
-        self, other: RunStart, same: RunConfiguration, before: int | None, said: AttemptResult | None
+        self, other: RunStart, same: RunConfiguration, alias: str | None, before: int | None, stated: Decision | None
     ) -> AttemptResult:
-        """Return what another attempt came to under its own mark."""
+        """Return what another attempt came to under its own mark.
+
+        Args:
+            alias: the name it had there, if it was another one.
+            stated: an earlier decision, which is all there is to go by where the record is missing now or was then.
+        """
+        found = AttemptResult(run_id=other.run_id, configuration=alias, status="missing")
+        said = [a for a in stated.attempts if (a.run_id, a.configuration) == (found.run_id, alias)] if stated else []
         if self.ledger.waived(other.run_id, before):
-            return AttemptResult(run_id=other.run_id, status="waived")
+            return replace(found, status="waived")
         end = self.ledger.end_of(other.run_id, before)
         if end is None or end.body.status != "complete":
-            return AttemptResult(run_id=other.run_id, status="open")
-        if said is not None and said.status == "missing":
-            return said
+            return replace(found, status="open")
+        if said and said[0].status == "missing":
+            return said[0]
         view = self._other(other.run_id)
         if view is None or same.name not in view.matrix.counts:
-            return said if said is not None else AttemptResult(run_id=other.run_id, status="missing")
+            if said:
+                self.unseen.add(other.run_id)
+            return said[0] if said else found
         size = end.body.size
         board = view.board if size == view.size else board_at(view.folder, view.plan, size)[0]
         own = evaluate(view.plan, view.matrix, same.name, board, selection="full", finished=True)
-        return AttemptResult(run_id=other.run_id, status="decided", size=size, decision=own.decision)
+        return replace(found, status="decided", size=size, decision=own.decision)
 
     def _other(self, run_id: str) -> RecordView | None:
         """Return another run's record, verified once; a record that does not hold is a finding of this one."""
+        if run_id == self.record.run_id:
+            return self.record
         if not (self.runs / run_id).is_dir():
             return None
         if run_id not in self.others:

@@ -15,10 +15,11 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from trialplate.errors import FormatError
+from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical
 from trialplate.record.note import PublicKey, parse_key
 from trialplate.record.values import Json, Value, small_value
+from trialplate.verify.log_file import read_small
 
 __all__ = ["FILE_NAME", "FORMAT", "Known", "config_folder", "read_known"]
 
@@ -58,13 +59,12 @@ def read_known(folder: Path) -> dict[str, Known]:
         FormatError: KNOWN, if the file cannot be read or is not of this format. Ignoring it would hide a rollback.
     """
     path = folder / FILE_NAME
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_FILE + 1)
-    except FileNotFoundError:
+    if not path.exists():
         return {}
-    except OSError as error:
-        raise _broken(path, f"cannot be read ({error.strerror})") from error
+    try:
+        raw = read_small(path, "it", MAX_FILE)
+    except (FormatError, VerificationError) as error:
+        raise _broken(path, f"cannot be used: {error.message}") from error
     try:
         value = canonical.parse(raw, limit=MAX_FILE)
     except FormatError as error:

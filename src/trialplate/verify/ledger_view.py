@@ -28,6 +28,7 @@ from trialplate.record.values import (
     Waiver,
     small_value,
 )
+from trialplate.rules.shape import mark_problems
 from trialplate.verify.findings import Report
 from trialplate.verify.known import Known
 from trialplate.verify.log_file import MAX_NOTE, LogFile, Signed, read_checkpoint, read_small, typed_entry
@@ -255,6 +256,8 @@ def _check_commits(view: LedgerView, report: Report) -> None:
         if mark is not None and mark.test_set != body.test_set:
             report.found("MARK-MISMATCH", "the run's pass mark was committed for another test set", where)
     for entry in view.bodies(CommitPassMark):
+        for problem in mark_problems(entry.body.mark):
+            report.found("SCHEMA", problem, f"{view.folder.name}/entries.jsonl:{entry.seq + 1}")
         if entry.body.digest != canonical.digest_value(_mark_json(entry)):
             where = f"{view.folder.name}/entries.jsonl:{entry.seq + 1}"
             report.found("MARK-MISMATCH", "the digest is not that of the mark beside it", where)

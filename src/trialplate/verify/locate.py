@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from trialplate.errors import UsageError
 from trialplate.record import canonical
 from trialplate.record.log import MAX_ENTRY
-from trialplate.record.values import Value, small_value
-from trialplate.verify.log_file import open_regular
+from trialplate.record.note import open_note, parse_checkpoint
+from trialplate.record.values import RunId, Value, small_value
+from trialplate.verify.log_file import MAX_NOTE, open_regular, read_small
 
+_RUN_ID: str = RunId.__metadata__[0].regex  # type: ignore[attr-defined]
 __all__ = ["Found", "find", "find_run", "given_ledger", "ledger_above"]
 
 
@@ -24,8 +27,13 @@ class Found(Value):
 
 
 def ledger_above(path: Path) -> Path | None:
-    """Return the ledger folder of the nearest ancestor that has one."""
+    """Return the ledger folder of the nearest ancestor that has one.
+
+    A run's folder and the folder of runs are passed over: a ledger that somebody put there is not the project's.
+    """
     for folder in (path, *path.parents):
+        if folder.name == "runs" or folder.parent.name == "runs":
+            continue
         if (folder / "ledger" / "origin").exists() or (folder / "ledger" / "entries.jsonl").exists():
             return folder / "ledger"
     return None
@@ -102,9 +110,28 @@ def find_run(name: str, here: Path, ledger: Path | None) -> Path:
     raise UsageError(f"no run {name!r}; there are: {shown}", hint="give a run id, its beginning, or latest", code="RUN")
 
 
+def _signed_size(ledger: Path) -> int:
+    """Return how many lines the checkpoint speaks of: an unsigned line must not say which run is the latest.
+
+    Whether the checkpoint can be believed is verified later, over the same file.
+    """
+    note = read_small(ledger / "checkpoint", f"{ledger.name}/checkpoint", MAX_NOTE)
+    return parse_checkpoint(open_note(note, ()).text).size
+
+
 def _absolute(here: Path, path: str | Path) -> Path:
-    """Return a path without `..`, so that its name and its ancestors are the ones it means; links stay links."""
-    return Path(os.path.normpath(here.absolute() / path))
+    """Return a path without `..`, so that its name and its ancestors are the ones it means; links stay links.
+
+    Raises:
+        UsageError: nothing can have this name.
+    """
+    try:
+        found = Path(os.path.normpath(here.absolute() / path))
+        found.is_dir(), (found / "record.jsonl").exists()
+    except (OSError, ValueError) as error:
+        message = f"this cannot be a path: {getattr(error, 'strerror', None) or error}"
+        raise UsageError(message, where=str(path)[:80], hint="give a path, a run id, or latest") from None
+    return found
 
 
 def _latest(ledger: Path) -> str:
@@ -115,14 +142,16 @@ def _latest(ledger: Path) -> str:
         FormatError: a run.start that is no canonical JSON.
     """
     latest = ""
+    left = _signed_size(ledger)
     file = open_regular(ledger / "entries.jsonl", f"{ledger.name}/entries.jsonl")
     with file:
-        while line := file.readline(MAX_ENTRY + 1):
+        while left > 0 and (line := file.readline(MAX_ENTRY + 1)):
+            left -= 1
             if b'"type":"run.start"' in line and line.endswith(b"\n"):
                 entry = canonical.decode(line[:-1], "ledger/entries.jsonl")
                 body = entry.get("body") if isinstance(entry, dict) else None
                 run_id = body.get("run_id") if isinstance(body, dict) else None
-                latest = run_id if isinstance(run_id, str) else latest
-    if not latest or "/" in latest:
+                latest = run_id if isinstance(run_id, str) and re.fullmatch(_RUN_ID, run_id) else latest
+    if not latest:
         raise UsageError("no run has been started in this ledger", hint="trialplate run --yes", code="RUN")
     return latest

@@ -30,6 +30,7 @@ from trialplate.record.values import (
     TrialStart,
 )
 from trialplate.rules.cells import Board
+from trialplate.rules.shape import mark_problems, plan_problems
 from trialplate.verify.cell_checks import CellChecks
 from trialplate.verify.findings import Report
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
@@ -125,6 +126,7 @@ def read_record(folder: Path, ledger: LedgerView, report: Report) -> RecordView 
 def plan_commitments(plan: Plan) -> list[str]:
     """Return every commitment a plan holds: its cases, then its texts."""
     found = [case.commitment for case in plan.test_set.cases]
+    found += [case.asked for case in plan.test_set.cases if case.asked is not None]
     holders: list[Configuration | Scorer] = [*plan.configurations, *plan.scorers]
     for holder in holders:
         found += [text.commitment for text in holder.texts]
@@ -145,8 +147,10 @@ def _check_plan(raw: bytes, plan: Plan, entry: LedgerEntry, ledger: LedgerView, 
         _check_commitments(plan, start, ledger, where, report)
     by_name = {item.name: item for item in plan.configurations}
     matrix = narrow(plan, start.narrowing)
-    if start.selection == "full" and start.narrowing is not None:
-        report.found("START-MISMATCH", "run.start says full and narrows the matrix", where)
+    if (start.selection == "pilot") != (matrix.size < narrow(plan, None).size):
+        report.found("START-MISMATCH", f"run.start says {start.selection} of {matrix.size} trials", where)
+    for problem in (*plan_problems(plan), *mark_problems(plan.pass_mark)):
+        report.found("SCHEMA", problem, where)
     if [item.name for item in start.configurations] != list(matrix.counts) or matrix.size != start.trials:
         report.found("CONFIGURATION-MISMATCH", f"the plan has {matrix.size} trials, run.start {start.trials}", where)
     for item in start.configurations:
@@ -222,8 +226,8 @@ def _read_lines(view: RecordView, entry: LedgerEntry, ledger: LedgerView, report
         elif isinstance(body, RunReopen):
             view.closed, view.adopted = None, view.adopted + body.adopted
             checks.sessions += 1
-            if ledger.whole and checks.sessions - 1 > len(ledger.resumes_of(view.run_id)):
-                report.found("ENTRY-ORDER", "the record was reopened without a run.resume in the ledger", where)
+            if ledger.whole and seq not in {entry.body.size for entry in ledger.resumes_of(view.run_id)}:
+                report.found("ENTRY-ORDER", "the record was reopened without a run.resume at this size", where)
     if log.frontier.root() != point.root:
         report.found("RECORD-ROOT", "its lines do not have the root of the checkpoint", shown)
     if view.opened is None:

@@ -91,7 +91,7 @@ def test_private_plan_holds_no_text_and_its_openings_open_every_commitment(proje
     for text in ("Is it", "Sixty", "terse", "yes", "maybe"):
         assert text.encode() not in made.raw.replace(b"trialplate", b"")
     commitments = {disclosure.commit(opening.salt, opening.value) for opening in made.openings.values()}
-    named = {case.commitment for case in made.plan.test_set.cases}
+    named = {item for case in made.plan.test_set.cases for item in (case.commitment, case.asked)}
     for texts in [item.texts for item in made.plan.configurations] + [item.texts for item in made.plan.scorers]:
         named |= {text.commitment for text in texts}
     assert named == commitments

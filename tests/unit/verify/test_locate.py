@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from trialplate.errors import FormatError, UsageError, VerificationError
+from trialplate.record.note import Checkpoint, format_checkpoint, sign_note, signer_from_seed
 from trialplate.verify.locate import Found, find, find_run, ledger_above
 
 FIRST, SECOND, LAST = "20261130T100000000Z-aaaaaaaa", "20261130T110000000Z-aaaabbbb", "20261130T120000000Z-cccccccc"
@@ -20,13 +21,21 @@ def start(run_id: str) -> bytes:
     return json.dumps(entry, separators=(",", ":")).encode() + b"\n"
 
 
+def log(project: Path, lines: bytes) -> None:
+    """Write a ledger's lines and the checkpoint over them."""
+    (project / "ledger" / "entries.jsonl").write_bytes(lines)
+    point = Checkpoint("o", lines.count(b"\n"), bytes(32))
+    note = sign_note(format_checkpoint(point), signer_from_seed("key", bytes(32)))
+    (project / "ledger" / "checkpoint").write_bytes(note)
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A project with three runs, the second of which the ledger started last."""
     project = tmp_path / "project"
     (project / "ledger").mkdir(parents=True)
     (project / "ledger" / "origin").write_text("o\n")
-    (project / "ledger" / "entries.jsonl").write_bytes(start(FIRST) + start(LAST) + start(SECOND))
+    log(project, start(FIRST) + start(LAST) + start(SECOND))
     for run in (FIRST, SECOND, LAST):
         (project / "runs" / run).mkdir(parents=True)
         (project / "runs" / run / "record.jsonl").write_bytes(b"")
@@ -90,9 +99,24 @@ def test_find_latest_reads_no_torn_line(root: Path) -> None:
 )
 def test_find_latest_in_a_damaged_ledger_is_no_traceback(root: Path, line: bytes) -> None:
     """A ledger that is no ledger is told as such by an error of ours; the verification says the rest."""
-    (root / "ledger" / "entries.jsonl").write_bytes(line)
+    log(root, line)
     with pytest.raises((UsageError, FormatError)):
         find_run("latest", root, None)
+
+
+def test_find_latest_is_no_run_that_an_unsigned_line_names(root: Path) -> None:
+    """Whoever appends a line without the key must not say which run is looked at."""
+    with (root / "ledger" / "entries.jsonl").open("ab") as file:
+        file.write(start(FIRST))
+    assert find_run("latest", root, None).name == SECOND
+
+
+@pytest.mark.parametrize("inside", ["runs", f"runs/{FIRST}"])
+def test_ledger_inside_the_runs_is_not_the_projects(root: Path, inside: str) -> None:
+    """A ledger that somebody puts beside a record does not take the place of the one above."""
+    (root / inside / "ledger").mkdir()
+    (root / inside / "ledger" / "origin").write_text("other\n")
+    assert ledger_above(root / "runs" / FIRST) == root / "ledger"
 
 
 def test_find_latest_without_entries_says_what_is_missing(root: Path) -> None:
@@ -105,7 +129,7 @@ def test_find_latest_without_entries_says_what_is_missing(root: Path) -> None:
 
 def test_find_latest_before_the_first_run_says_what_to_type(root: Path) -> None:
     """A ledger without runs."""
-    (root / "ledger" / "entries.jsonl").write_bytes(b"")
+    log(root, b"")
     with pytest.raises(UsageError) as caught:
         find_run("latest", root, None)
     assert caught.value.hint == "trialplate run --yes"

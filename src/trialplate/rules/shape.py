@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a plan and a pass mark must be, beyond their fields: nothing that a reader sees and no rule looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trialplate.record.matrix import selects
+from trialplate.record.values import PassMark, Plan, Rule, Selector
+from trialplate.rules.passmark import RATES
+
+__all__ = ["mark_problems", "plan_problems"]
+
+
+def mark_problems(mark: PassMark) -> Iterator[str]:
+    """Yield what makes a pass mark ambiguous: a rule of no or of two kinds, a part that its kind ignores, a twin id."""
+    ids = [rule.id for rule in mark.rules]
+    if len(set(ids)) != len(ids) or not ids:
+        yield "a pass mark has rules, and each its own id"
+    for rule in mark.rules:
+        if _kinds(rule) != 1:
+            yield f"rule {rule.id} is not exactly one of at_least, at_most and must_pass"
+        elif rule.must_pass is not None and (rule.of is not None or rule.where != Selector()):
+            yield f"rule {rule.id}: must_pass takes no of: and no where:"
+        elif rule.must_pass is None and (rule.of is None or rule.require is not None):
+            yield f"rule {rule.id}: a threshold needs of:, and takes no require:"
+
+
+def _kinds(rule: Rule) -> int:
+    return sum(item is not None for item in (rule.at_least, rule.at_most, rule.must_pass))
+
+
+def plan_problems(plan: Plan) -> Iterator[str]:
+    """Yield what makes a plan ambiguous: names that stand twice or nowhere, two scorers for one metric of one case."""
+    names = [item.name for item in plan.configurations]
+    scorers = [item.name for item in plan.scorers]
+    if len(set(names)) != len(names) or len(set(scorers)) != len(scorers):
+        yield "two configurations or two scorers share a name"
+    if any(name not in names for line in plan.matrix for name in line.configurations):
+        yield "the matrix names a configuration that is not in the plan"
+    if any(item.metric in RATES for item in plan.scorers):
+        yield "a scorer's metric has the name of a rate"
+    for case in plan.test_set.cases:
+        metrics = [item.metric for item in plan.scorers if selects(item.cases, case)]
+        if len(set(metrics)) != len(metrics):
+            yield f"two scorers give one metric on case {case.id}"
+            return
