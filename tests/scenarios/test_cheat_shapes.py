@@ -14,6 +14,8 @@ from forger import Forger
 from server_thread import ServerThread
 from small_project import ANSWERS_GOOD, CASES, SmallProject, plan_text
 
+from trialplate.rules.passmark import evaluate
+
 TWICE = '#!/bin/sh\ncat >/dev/null\nn=$(cat n 2>/dev/null || echo 0); n=$((n+1)); echo $n > n\n[ $((n%2)) = 0 ] && echo "Paris 4 blue 8"\n'
 """A program that answers every other time: by chance, one of its names gets all the good answers."""
 
@@ -198,6 +200,27 @@ def test_failure_relabelled_as_an_attempt_to_be_tried_again_is_found(tmp_path: P
     forger.recount()
     forger.sign()
     assert "ATTEMPT-ORDER" in project.as_stranger(tmp_path).codes()
+
+
+def test_work_for_one_thing_under_many_names_grows_with_the_names_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each other attempt is judged once, however many names ask for it."""
+    names = [f"a{number}" for number in range(12)]
+    lines = "\n".join(f"  {name}: {{runner: stand-in, answers: {{'*': Paris}}}}" for name in names)
+    project = SmallProject.write(tmp_path, plan_text(lines, repeats=1))
+    project.run()
+    judged: list[str] = []
+
+    def counted(plan: Any, matrix: Any, configuration: str, *rest: Any, **more: Any) -> Any:
+        judged.append(configuration)
+        return evaluate(plan, matrix, configuration, *rest, **more)
+
+    monkeypatch.setattr("trialplate.verify.gate.evaluate", counted)
+    said = project("verify", "latest")
+    assert said.code == 0
+    assert "12 other full runs" in said.out
+    assert sorted(judged) == sorted(names)
 
 
 def test_decision_that_rests_on_a_run_that_is_not_here_is_told(finished: SmallProject, tmp_path: Path) -> None:

@@ -14,7 +14,15 @@ from pathlib import Path
 
 from trialplate.errors import FormatError, UsageError, VerificationError
 from trialplate.record import canonical
-from trialplate.record.values import AttemptResult, CommitPassMark, Decision, Plan, RunConfiguration, RunStart
+from trialplate.record.values import (
+    AttemptResult,
+    CommitPassMark,
+    Decision,
+    DecisionWord,
+    Plan,
+    RunConfiguration,
+    RunStart,
+)
 from trialplate.rules.attempts import combine
 from trialplate.rules.loosening import looser
 from trialplate.rules.passmark import evaluate
@@ -80,6 +88,8 @@ class Gate:
     """Records of other runs that were read already; shared between the gates of one verification."""
     unseen: set[str] = field(default_factory=set)
     """Runs that a stated decision counts and whose records are not here."""
+    _judged: dict[tuple[str, str, int], DecisionWord] = field(default_factory=dict)
+    """Decisions on other attempts: one thing under many names asks for each of them many times."""
 
     def decide(self, configuration: str, before: int | None = None, stated: Decision | None = None) -> Decision:
         """Return the decision on a configuration.
@@ -229,10 +239,16 @@ class Gate:
             if said:
                 self.unseen.add(other.run_id)
             return said[0] if said else found
-        size = end.body.size
-        board = view.board if size == view.size else board_at(view.folder, view.plan, size)[0]
-        own = evaluate(view.plan, view.matrix, same.name, board, selection="full", finished=True)
-        return replace(found, status="decided", size=size, decision=own.decision)
+        decision = self._judge(view, same.name, end.body.size)
+        return replace(found, status="decided", size=end.body.size, decision=decision)
+
+    def _judge(self, view: RecordView, name: str, size: int) -> DecisionWord:
+        key = (view.run_id, name, size)
+        if key not in self._judged:
+            board = view.board if size == view.size else board_at(view.folder, view.plan, size)[0]
+            own = evaluate(view.plan, view.matrix, name, board, selection="full", finished=True)
+            self._judged[key] = own.decision
+        return self._judged[key]
 
     def _other(self, run_id: str) -> RecordView | None:
         """Return another run's record, verified once; a record that does not hold is a finding of this one."""
