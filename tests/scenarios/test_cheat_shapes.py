@@ -223,6 +223,31 @@ def test_work_for_one_thing_under_many_names_grows_with_the_names_only(
     assert sorted(judged) == sorted(names)
 
 
+@pytest.mark.parametrize("narrowing", [None, {"limit": 4}])
+def test_rejected_run_that_is_called_a_pilot_afterwards_counts(
+    tmp_path: Path, narrowing: dict[str, Any] | None
+) -> None:
+    """A pilot is what ran less than its plan: the word alone does not take a full run out of the count."""
+    project = SmallProject.write(tmp_path, plan_text("  s: {runner: command, argv: [sh, bot.sh]}", repeats=1))
+    better = tmp_path / "better"
+    (project.root / "bot.sh").write_text(
+        f"cat >/dev/null; if [ -e '{better}' ]; then echo Paris 4 blue 8; fi\n", encoding="utf-8"
+    )
+    project.run()
+    better.touch()
+    project.run()
+    first, second = project.runs
+    forger = Forger(project, run=first)
+    forger.of("run.start")["body"]["selection"] = "pilot"
+    if narrowing:
+        forger.of("run.start")["body"]["narrowing"] = narrowing
+    forger.sign(keep=("decision",))
+    Forger(project, run=second).sign()
+    said = project.as_stranger(tmp_path)("gate", second.name, "--no-append")
+    assert said.code == 3
+    assert "START-MISMATCH" in said.out + said.err
+
+
 def test_decision_that_rests_on_a_run_that_is_not_here_is_told(finished: SmallProject, tmp_path: Path) -> None:
     """V19 does not say that a decision was derived again where it had to take its word for an attempt."""
     finished.run()

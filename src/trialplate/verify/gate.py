@@ -14,6 +14,7 @@ from pathlib import Path
 
 from trialplate.errors import FormatError, UsageError, VerificationError
 from trialplate.record import canonical
+from trialplate.record.matrix import narrow
 from trialplate.record.values import (
     AttemptResult,
     CommitPassMark,
@@ -198,23 +199,32 @@ class Gate:
             alike = [item for item in other.configurations if item.attempt_key == mine.attempt_key]
             if other.run_id == self.record.run_id:
                 alike = [item for item in alike if item.name != configuration]
-            if alike and other.selection == "full" and self._overlaps(other):
+            if alike and self._full(other) and self._overlaps(other):
                 for same in alike:
                     alias = None if same.name == configuration else same.name
                     yield self._attempt(other, same, alias, before, stated)
+
+    def _full(self, other: RunStart) -> bool:
+        """Say whether a run was of its whole plan: calling it a pilot does not make it one."""
+        if other.selection == "full" or other.narrowing is None:
+            return True
+        plan = self._plan_of(other)
+        return plan is not None and narrow(plan, other.narrowing).size == narrow(plan, None).size
 
     def _overlaps(self, other: RunStart) -> bool:
         """Say whether two runs share a case; where the other plan is not here to tell, they do."""
         if other.test_set == self.record.start.test_set:
             return True
+        plan = self._plan_of(other)
+        return plan is None or not _asked(self.record.plan).isdisjoint(_asked(plan))
+
+    def _plan_of(self, other: RunStart) -> Plan | None:
+        """Return the plan of another run, if it is here and is the one that was started."""
         try:
             raw, plan = read_plan(self.runs / other.run_id, f"runs/{other.run_id}")
         except (FormatError, VerificationError):
-            return True
-        if canonical.digest(raw) != other.plan:
-            return True  # not the plan that was started: else an attempt could be hidden by putting another here
-        mine = _asked(self.record.plan)
-        return not mine.isdisjoint(_asked(plan))
+            return None
+        return plan if canonical.digest(raw) == other.plan else None
 
     def _attempt(
         self, other: RunStart, same: RunConfiguration, alias: str | None, before: int | None, stated: Decision | None
