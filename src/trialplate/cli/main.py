@@ -17,7 +17,7 @@ __all__ = ["main", "run"]
 
 def run() -> None:
     """Run the command line and exit: the console script."""
-    from trialplate.verify.cli import flushed
+    from trialplate.verify.output import flushed
 
     sys.exit(flushed(main(sys.argv[1:])))
 
@@ -41,6 +41,6 @@ def main(arguments: Sequence[str]) -> int:
         print("interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
     except OSError as error:
-        from trialplate.verify.cli import no_output
+        from trialplate.verify.output import no_output
 
         return no_output(error)

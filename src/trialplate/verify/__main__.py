@@ -3,6 +3,7 @@
 
 import sys
 
-from trialplate.verify.cli import flushed, main
+from trialplate.verify.cli import main
+from trialplate.verify.output import flushed
 
 sys.exit(flushed(main()))

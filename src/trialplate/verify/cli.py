@@ -15,8 +15,6 @@ from pathlib import Path
 
 from trialplate.errors import (
     EXIT_DONE,
-    EXIT_INCOMPLETE,
-    EXIT_INTERRUPTED,
     EXIT_NEGATIVE,
     EXIT_UNTRUSTED,
     FormatError,
@@ -32,14 +30,13 @@ from trialplate.verify.known import config_folder, read_known
 from trialplate.verify.ledger_view import Reader
 from trialplate.verify.locate import Found, find, find_run, given_ledger, ledger_above
 from trialplate.verify.log_file import MAX_NOTE, read_small
+from trialplate.verify.output import no_output
 from trialplate.verify.procedure import Verified, verify
 
 __all__ = [
     "Gated",
-    "flushed",
     "gate_run",
     "main",
-    "no_output",
     "parser",
     "print_error",
     "reader_of",
@@ -100,27 +97,6 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
         return error.exit_code
     except OSError as error:
         return no_output(error)
-
-
-def no_output(error: OSError) -> int:
-    """Say that what was to be printed was not; whatever it was, it is no acceptance."""
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter complains at exit
-    if isinstance(error, BrokenPipeError):
-        return EXIT_INTERRUPTED
-    print(f"error: the output could not be written: {error.strerror or error}", file=sys.stderr)
-    print("  do: make room, or send it elsewhere; what was recorded is safe", file=sys.stderr)
-    return EXIT_INCOMPLETE
-
-
-def flushed(code: int) -> int:
-    """Return the exit code, once everything that was printed is out."""
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError as error:
-        return no_output(error)
-    return code
 
 
 def print_error(error: TrialplateError) -> None:
