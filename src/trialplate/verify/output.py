@@ -12,7 +12,11 @@ __all__ = ["flushed", "no_output"]
 
 
 def no_output(error: OSError) -> int:
-    """Say that what was to be printed was not; whatever it was, it is no acceptance."""
+    """Say that what was to be printed was not, or which file stood in the way; whatever it was, it is no acceptance."""
+    if error.filename is not None:  # then it was not the output
+        print(f"error: {os.fsdecode(error.filename)!r}: {error.strerror}", file=sys.stderr)
+        print("  do: correct the path, or give yourself permission there", file=sys.stderr)
+        return EXIT_INCOMPLETE
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter complains at exit
     if isinstance(error, BrokenPipeError):

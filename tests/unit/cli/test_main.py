@@ -314,6 +314,19 @@ def test_validate_says_what_a_plan_comes_to(project: Project, say: Say) -> None:
     assert "configurations: good, bad" in out
 
 
+def test_path_the_file_system_refuses_is_named_and_not_taken_for_the_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, say: Say
+) -> None:
+    """Only a failure to print is one of the output."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRIALPLATE_HOME", str(tmp_path / "home"))
+    code, out, err = say("init", "demo", "a" * 300)
+    assert (code, out) == (4, "")
+    assert "'" + "a" * 300 + "': File name too long" in err
+    assert "output" not in err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_init_makes_a_project_that_validates_and_estimates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, say: Say
 ) -> None:
