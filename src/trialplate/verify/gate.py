@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from trialplate.errors import FormatError, UsageError, VerificationError
@@ -148,7 +149,7 @@ class Gate:
         for item in self.record.start.configurations:
             found = self._attempts(item.name, None, None)
             others.update({(attempt.run_id, attempt.configuration): attempt for attempt in found})
-        uses = [entry.body.run_id for entry in self.ledger.starts() if self._overlaps(entry.body)]
+        uses = [entry.body.run_id for entry in self._uses]
         use = uses.index(self.record.run_id) + 1
         told = ", ".join(f"{item.run_id} {attempt_text(item)}" for item in others.values())
         what = f"{len(others)} other full runs of these configurations count" + (f": {told}" if told else "")
@@ -194,15 +195,22 @@ class Gate:
         mine = next((item for item in self.record.start.configurations if item.name == configuration), None)
         if mine is None:
             return  # run.start and plan differ: that is a finding of its own
-        for entry in self.ledger.bodies(RunStart, before=before):
+        for entry in self._uses:
             other: RunStart = entry.body
+            if before is not None and entry.seq >= before:
+                return
             alike = [item for item in other.configurations if item.attempt_key == mine.attempt_key]
             if other.run_id == self.record.run_id:
                 alike = [item for item in alike if item.name != configuration]
-            if alike and self._full(other) and self._overlaps(other):
+            if alike and self._full(other):
                 for same in alike:
                     alias = None if same.name == configuration else same.name
                     yield self._attempt(other, same, alias, before, stated)
+
+    @cached_property
+    def _uses(self) -> list[LedgerEntry]:
+        """Every run.start on some of these cases; told once, since telling may read another run's plan."""
+        return [entry for entry in self.ledger.starts() if self._overlaps(entry.body)]
 
     def _full(self, other: RunStart) -> bool:
         """Say whether a run was of its whole plan: calling it a pilot does not make it one."""
