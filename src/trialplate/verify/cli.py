@@ -62,19 +62,16 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument(
         "paths", nargs="*", metavar="PATH", help="project, ledger, run folder, run id or latest (default: .)"
     )
-    check.add_argument(
-        "--against", metavar="NOTE", action="append", default=[], help="a checkpoint the ledger must extend"
-    )
     decide = commands.add_parser(
         "gate", help="verify a run and decide on one configuration", formatter_class=_fixed_width
     )
     decide.add_argument("run", metavar="RUN", help="a path, a run id, its beginning, or latest")
     decide.add_argument("--model", metavar="NAME[/PROFILE]", help="the configuration to decide on")
-    decide.add_argument(
-        "--against", metavar="NOTE", action="append", default=[], help="a checkpoint the ledger must extend"
-    )
     decide.add_argument("--no-append", action="store_true", help="decide without appending the decision to the ledger")
     for command in (check, decide):
+        command.add_argument(
+            "--against", metavar="NOTE", action="append", default=[], help="a checkpoint the ledger must extend"
+        )
         command.add_argument(
             "--trust", metavar="FILE|LINE", action="append", default=[], help="a public key line, or a file of them"
         )
