@@ -56,12 +56,27 @@ def test_commands_are_those_of_this_issue() -> None:
     assert {path[1] for path in ALL if len(path) == 2} == {"new", "init", "log", "show", "doctor"}
 
 
-def test_help_lists_every_command_with_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    """A person who types `trialplate --help` sees all there is."""
+def test_first_page_is_that_of_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    """A person who types `trialplate --help` sees all there is, each with its own sentence and none cut off."""
     assert main(["--help"]) == 0
-    out = capsys.readouterr().out
-    for (name,) in (path for path in ALL if len(path) == 1):
-        assert f"\n  {name} " in out
+    page = capsys.readouterr().out
+    listed = page.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    assert listed == [f"  {name:<9} {' '.join(command.help.split())}" for name, command in COMMANDS.commands.items()]
+    options = page.partition("Options:\n")[2].partition("\n\n")[0].splitlines()
+    assert options == ["  --version  Print the version.", "  --help     Show this message and exit."]
+    assert {option for item in COMMANDS.params for option in item.opts} == {"--version"}
+    assert f"  {COMMANDS.help}\n" in page
+    with pytest.raises(SystemExit, match="0"):
+        COMMANDS.main(["--help"], prog_name="trialplate")
+    assert capsys.readouterr().out.splitlines()[0] == page.splitlines()[0]
+
+
+def test_no_command_at_all_is_wrong_usage_with_the_first_page(capsys: pytest.CaptureFixture[str]) -> None:
+    """A script that lost its argument does not go on as if something had been done."""
+    assert main([]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("Usage: trialplate ")
 
 
 @pytest.mark.parametrize("path", [path for path in ALL if path[0] not in ("gate", "verify")], ids=" ".join)

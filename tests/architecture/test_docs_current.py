@@ -16,7 +16,6 @@ stands for anything, and alone on a line for any lines. Blocks of one document s
 from __future__ import annotations
 
 import ast
-import dataclasses
 import os
 import re
 import shutil
@@ -32,6 +31,8 @@ from typer.main import get_command
 
 from trialplate.cli.app import app
 from trialplate.record import canonical, codec, disclosure, values
+from trialplate.record.frozen import Value
+from trialplate.record.frozen import fields as fields_of
 from trialplate.record.note import parse_checkpoint, parse_key
 from trialplate.spec.later import LATER
 from trialplate.spec.models import AuthorPlan
@@ -181,7 +182,7 @@ def test_codes_named_in_the_threat_model_exist() -> None:
 def classes_of(kind: typing.Any, seen: set[type] | None = None) -> set[type]:
     """Return every value class that a class is made of."""
     seen = set() if seen is None else seen
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+    if isinstance(kind, type) and issubclass(kind, Value):
         if kind not in seen:
             seen.add(kind)
             for hint in typing.get_type_hints(kind).values():
@@ -213,7 +214,7 @@ def test_fields_of_a_format_stand_in_its_document(pages: list[str], roots: list[
     """Every field of every value of a format is named as code in its document."""
     text = " ".join(read(f"formats/{page}.md") for page in pages)
     named = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`([^`\n]+)`", text))))
-    fields = {item.name for root in roots for cls in classes_of(root) for item in dataclasses.fields(cls)}
+    fields = {item.name for root in roots for cls in classes_of(root) for item in fields_of(cls)}
     assert fields - named == set()
 
 

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from hypothesis import strategies as st
 
 from trialplate.record import values
-from trialplate.record.values import Pattern
+from trialplate.record.frozen import MISSING, Pattern, Value, fields
 
 VALUE_CLASSES: list[type] = sorted(
-    (item for item in vars(values).values() if is_dataclass(item) and issubclass(item, values.Value)),
+    (
+        item
+        for item in vars(values).values()
+        if isinstance(item, type) and issubclass(item, Value) and item is not Value
+    ),
     key=lambda item: item.__name__,
 )
 """Every class of a plan, a ledger or a record."""
@@ -104,12 +107,12 @@ def documents(kind: Any) -> st.SearchStrategy[Any]:
 
 def is_required(item: Any) -> bool:
     """Say whether a field is always written."""
-    return (item.default is MISSING and item.default_factory is MISSING) or item.name in {"format", "v"}
+    return item.default is MISSING or item.name in {"format", "v"}
 
 
 def _objects(cls: type) -> st.SearchStrategy[Any]:
     hints = get_type_hints(cls, include_extras=True)
-    there = {item.name: (documents(hints[item.name]), is_required(item)) for item in fields(cls)}  # type: ignore[arg-type]
+    there = {item.name: (documents(hints[item.name]), is_required(item)) for item in fields(cls)}
     return st.fixed_dictionaries(
         {name: made for name, (made, needed) in there.items() if needed},
         optional={name: made for name, (made, needed) in there.items() if not needed},

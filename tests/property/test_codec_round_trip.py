@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from value_documents import BAD, GOOD, VALUE_CLASSES, documents
 
 from trialplate.record import canonical, codec
-from trialplate.record.values import Value
+from trialplate.record.frozen import Value
 
 each_class = pytest.mark.parametrize("cls", [pytest.param(cls, id=cls.__name__) for cls in VALUE_CLASSES])
 

@@ -9,6 +9,9 @@ import pytest
 from forger import Forger
 from small_project import ANSWERS_GOOD, CASES, SmallProject, plan_text
 
+from trialplate.verify.content import public_text
+from trialplate.verify.record_view import read_plan
+
 QUESTION = "What is the capital of France?"
 
 
@@ -165,3 +168,19 @@ def test_content_that_does_not_open_every_commitment_is_found(
     path.write_bytes(change(path.read_bytes()))
     assert finished.codes() == {code}
     assert finished("gate", "latest", "--model", "good").code == 3
+
+
+def test_commitments_are_not_searched_for_texts(finished: SmallProject) -> None:
+    """Each private text is looked for in what could repeat it; with every commitment in it, that is quadratic."""
+    plan = read_plan(finished.last, "x")[1]
+    long = plan.replace(
+        test_set=plan.test_set.replace(
+            cases=tuple(case.replace(tags=(f"a tag of case {case.id}",)) for case in plan.test_set.cases)
+        )
+    )
+    searched = public_text(long, None)
+    assert all(f"a tag of case {case.id}" in searched for case in long.test_set.cases)
+    assert all(
+        text is None or text not in searched for case in long.test_set.cases for text in (case.commitment, case.asked)
+    )
+    assert plan.test_set.root in searched

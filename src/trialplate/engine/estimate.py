@@ -8,10 +8,11 @@ own limit, or 4,096 where it states none. Retries are counted once: a failed att
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from trialplate.record.frozen import Json
 from trialplate.record.matrix import Matrix
-from trialplate.record.values import Case, Configuration, Json, Money, Plan, Usage
+from trialplate.record.values import Case, Configuration, Money, Plan, Usage
 from trialplate.rules.cost import cost_of
 
 __all__ = ["Estimate", "estimate"]
@@ -56,7 +57,7 @@ def _of(
     longest = next((item for item in limits if isinstance(item, int)), UNSTATED_OUTPUT)
     tokens_out = longest * trials
     usage = Usage(input=tokens_in, output=tokens_out)
-    cached = (replace(usage, cache_write=tokens_in), replace(usage, cache_read=tokens_in))  # which may be dearer
+    cached = (usage.replace(cache_write=tokens_in), usage.replace(cache_read=tokens_in))  # which may be dearer
     costs = [cost_of(configuration.pricing, item) for item in (usage, *cached)]
     dearest = max((item for item in costs if item is not None), key=lambda item: item.nano, default=None)
     return Estimate(configuration.name, trials, tokens_in, tokens_out, dearest)

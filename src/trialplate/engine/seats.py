@@ -15,7 +15,8 @@ from trialplate import plugins
 from trialplate.engine.prepare import Prepared
 from trialplate.engine.trial import Seat
 from trialplate.errors import StorageError
-from trialplate.record.values import Configuration, Json, PlanText, Scorer
+from trialplate.record.frozen import Json
+from trialplate.record.values import Configuration, PlanText, Scorer
 from trialplate.runners.base import Runner, RunnerContext
 from trialplate.scorers.base import Scorer as ScorerObject
 from trialplate.transport.cassette import Cassette, cassette_path

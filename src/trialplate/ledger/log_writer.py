@@ -17,9 +17,9 @@ from pathlib import Path
 from trialplate.errors import FormatError, StorageError, VerificationError
 from trialplate.ledger.durable import PUBLIC, AppendFile, atomic_replace, create_file
 from trialplate.record import canonical
+from trialplate.record.frozen import Json
 from trialplate.record.log import MAX_ENTRY, Frontier, leaf_hash, split_lines
 from trialplate.record.note import Checkpoint, Signer, format_checkpoint, sign_note
-from trialplate.record.values import Json
 
 __all__ = ["CHECKPOINT", "Clock", "LogWriter", "SetAside", "open_entries", "set_aside"]
 

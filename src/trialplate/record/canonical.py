@@ -27,12 +27,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
-
-import rfc8785
+from typing import Any
 
 from trialplate.errors import FormatError
-from trialplate.record.values import Json
+from trialplate.record.frozen import Json, Value
 
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_INTEGER", "decode", "digest", "digest_value", "encode", "parse"]
 __all__ += ["text_in", "text_out"]
@@ -47,7 +45,6 @@ _AS_STRING = "write it as a string"
 _BOM = b"\xef\xbb\xbf"
 _HIGH_LEAD_BYTE = re.compile(rb"[\xee-\xff]")
 """Begins the UTF-8 form of a character from U+E000 on, and nothing below."""
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _SAFE_DIGITS = 15
 
 _ENCODER = json.JSONEncoder(
@@ -78,6 +75,8 @@ def encode(value: Json) -> bytes:
     flaw = _first_flaw(value)
     if flaw is not None:
         raise FormatError(f"this value has no canonical JSON: {flaw.text} at {flaw.path}", code="CANON")
+    import rfc8785  # the fast path, which vouches for nearly every document, does without it
+
     try:
         return rfc8785.dumps(value)
     except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError) as error:
@@ -215,7 +214,7 @@ def _too_deep(where: str) -> FormatError:
     return FormatError(f"more than {MAX_DEPTH} levels of nesting", where=where, code="STRICT-DEPTH")
 
 
-class _Flaw(NamedTuple):
+class _Flaw(Value, kw_only=False):
     """What is wrong with a value; the decoder's hooks leave it in the value's place so that its path can be told."""
 
     code: str
@@ -230,10 +229,13 @@ def _plain_float(text: str) -> float:
     return float(text)
 
 
-def _plain_int(text: str) -> int:
-    if len(text) > _SAFE_DIGITS:
-        raise _NotPlain
-    return int(text)
+class _PlainInts(dict[str, int]):
+    """Integers by their text: the small ones, of which a record is full, are looked up and not parsed each time."""
+
+    def __missing__(self, text: str) -> int:
+        if len(text) > _SAFE_DIGITS:
+            raise _NotPlain
+        return int(text)
 
 
 def _refuse_constant(text: str) -> None:
@@ -271,7 +273,11 @@ def _short(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:32]}... ({len(text)} characters)"
 
 
-_PLAIN_DECODER = json.JSONDecoder(parse_float=_plain_float, parse_int=_plain_int, parse_constant=_refuse_constant)
+_PLAIN_DECODER = json.JSONDecoder(
+    parse_float=_plain_float,
+    parse_int=_PlainInts((str(n), n) for n in range(100)).__getitem__,
+    parse_constant=_refuse_constant,
+)
 _STRICT_DECODER = json.JSONDecoder(
     parse_float=_strict_float,
     parse_int=_strict_int,
@@ -298,7 +304,7 @@ def _first_flaw(value: Any) -> _Flaw | None:
             flaw = _key_flaw(item)
             levels.append(_children(path, item))
         if flaw is not None:
-            return flaw._replace(path=path)
+            return flaw.replace(path=path)
     return None
 
 
@@ -306,6 +312,15 @@ def _children(path: str, item: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(item, dict):
         return ((_step(path, key), child) for key, child in item.items())
     return ((f"{path}[{index}]", child) for index, child in enumerate(item))
+
+
+def _has_surrogate(text: str) -> bool:
+    """Whether a text holds a code point that is no character, and so has no UTF-8 form."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _step(path: str, key: str) -> str:
@@ -318,7 +333,7 @@ def _key_flaw(item: Any) -> _Flaw | None:
     for key in item:
         if not isinstance(key, str):
             return _Flaw("STRICT-KEY", f"a key that is no string, but {type(key).__name__},")
-        if _SURROGATE.search(key):
+        if _has_surrogate(key):
             return _Flaw("STRICT-SURROGATE", f"the key {_short(key)!a} holds a lone surrogate, which is no character,")
     return None
 
@@ -327,7 +342,7 @@ def _scalar_flaw(item: Any) -> _Flaw | None:
     if isinstance(item, _Flaw):
         return item
     if isinstance(item, str):
-        if _SURROGATE.search(item):
+        if _has_surrogate(item):
             return _Flaw("STRICT-SURROGATE", "the text holds a lone surrogate, which is no character,")
     elif isinstance(item, int):
         if abs(item) > MAX_INTEGER:
@@ -349,7 +364,7 @@ def text_out(text: str) -> str | dict[str, str]:
     Two surrogates that form a pair are the character they mean, as every JSON reader takes them.
     """
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    if _SURROGATE.search(joined) is None:
+    if not _has_surrogate(joined):
         return joined
     return {"ascii_json": json.dumps(joined)}
 

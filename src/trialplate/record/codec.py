@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values to JSON and back, strictly, from the dataclasses of `values` alone.
+"""Values to JSON and back, strictly, from the fields of their classes alone.
 
 `decode` refuses an unknown field, a missing one, a null where a field is merely absent, a boolean for a number, and
 whatever a marker of `values` forbids. It builds one reader per class the first time the class is met, because a record
@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from trialplate.errors import FormatError
-from trialplate.record.values import AtLeast, Json, Pattern
+from trialplate.record.frozen import MISSING, AtLeast, Field, Json, Pattern, Value, fields
 
 __all__ = ["decode", "to_json"]
 
 T = TypeVar("T")
-_Reader = Callable[[Any, str], Any]
+_Reader = Callable[[Any], Any]
 _VERSIONS = frozenset({"format", "v"})
 """Fields that name a format's version; a reader refuses those it does not know."""
 _readers: dict[Any, _Reader] = {}
@@ -32,7 +31,11 @@ def decode(cls: type[T], raw: Json, where: str = "") -> T:
     Raises:
         FormatError: "SCHEMA", or "VERSION" for a format that is not known, naming `where` and the path inside it.
     """
-    value: T = _reader(cls)(raw, where)
+    try:
+        value: T = (_readers.get(cls) or _reader(cls))(raw)
+    except FormatError as error:
+        error.where = where
+        raise
     return value
 
 
@@ -41,8 +44,8 @@ def to_json(value: Any) -> Json:
     if isinstance(value, str | int | float | None):
         return value
     plan = _writers.get(type(value))
-    if plan is None and is_dataclass(value):
-        plan = _writers[type(value)] = tuple((f.name, _default(f), _required(f)) for f in fields(value))
+    if plan is None and isinstance(value, Value):
+        plan = _writers[type(value)] = tuple((f.name, f.default, _required(f)) for f in fields(type(value)))
     if plan is not None:
         out = {}
         for name, default, required in plan:
@@ -57,22 +60,13 @@ def to_json(value: Any) -> Json:
     raise TypeError(f"no JSON form for {type(value).__name__}")
 
 
-def _default(item: Any) -> Any:
-    """Return a field's default, or a value nothing equals."""
-    if item.default is not MISSING:
-        return item.default
-    return item.default_factory() if item.default_factory is not MISSING else MISSING
+def _required(item: Field) -> bool:
+    """Say whether a field is always written: without a default, or one that names a format."""
+    return item.default is MISSING or item.name in _VERSIONS
 
 
-def _required(item: Any) -> bool:
-    """Say whether a field is always written: without a default, or a literal that names a format."""
-    if item.default is MISSING and item.default_factory is MISSING:
-        return True
-    return item.name in _VERSIONS
-
-
-def _refuse(where: str, message: str, code: str = "SCHEMA") -> FormatError:
-    return FormatError(message, where=where, code=code, hint="this file was not written by this version; see schemas/")
+def _refuse(message: str, code: str = "SCHEMA") -> FormatError:
+    return FormatError(message, code=code, hint="this file was not written by this version; see schemas/")
 
 
 def _reader(kind: Any) -> _Reader:
@@ -86,7 +80,7 @@ def _reader(kind: Any) -> _Reader:
 def _make(kind: Any) -> _Reader:
     """Make the reader of a type: the table of every type that a value may have."""
     if kind is Any:
-        return lambda raw, where: raw
+        return lambda raw: raw
     if kind in (str, int, float, bool):
         return _scalar(kind)
     origin, args = get_origin(kind), get_args(kind)
@@ -102,7 +96,7 @@ def _make(kind: Any) -> _Reader:
         return _list(args[0]) if args[-1] is Ellipsis else _fixed(args)
     if origin in (dict, Mapping) or kind is Mapping:
         return _map(args[1])
-    if is_dataclass(kind):
+    if isinstance(kind, type) and issubclass(kind, Value):
         return _object(kind)
     raise TypeError(f"no reader for {kind}")
 
@@ -113,10 +107,10 @@ _WORDS = {str: "a string", int: "an integer", float: "a number", bool: "true or 
 def _scalar(kind: type) -> _Reader:
     accepted: tuple[type, ...] = (float, int) if kind is float else (kind,)
 
-    def read(raw: Any, where: str) -> Any:
-        if type(raw) not in accepted:
-            raise _refuse(where, f"expected {_WORDS[kind]}, found {_shown(raw)}")
-        return raw
+    def read(raw: Any) -> Any:
+        if type(raw) in accepted:
+            return raw
+        raise _refuse(f"expected {_WORDS[kind]}, found {_shown(raw)}")
 
     return read
 
@@ -134,30 +128,30 @@ def _marked(base: Any, markers: tuple[Any, ...]) -> _Reader:
 def _text(marker: Pattern) -> _Reader:
     matches = marker.check()
 
-    def read(raw: Any, where: str) -> Any:
-        if type(raw) is not str or not matches(raw):
-            raise _refuse(where, f"{_shown(raw)} does not have the form {marker.regex}")
-        return raw
+    def read(raw: Any) -> Any:
+        if type(raw) is str and matches(raw):
+            return raw
+        raise _refuse(f"{_shown(raw)} does not have the form {marker.regex}")
 
     return read
 
 
 def _count(minimum: int) -> _Reader:
-    def read(raw: Any, where: str) -> Any:
-        if type(raw) is not int or raw < minimum:
-            raise _refuse(where, f"expected an integer of at least {minimum}, found {_shown(raw)}")
-        return raw
+    def read(raw: Any) -> Any:
+        if type(raw) is int and raw >= minimum:
+            return raw
+        raise _refuse(f"expected an integer of at least {minimum}, found {_shown(raw)}")
 
     return read
 
 
 def _literal(choices: tuple[Any, ...]) -> _Reader:
-    allowed = {(type(choice), choice) for choice in choices}
+    allowed = {choice: type(choice) for choice in choices}
 
-    def read(raw: Any, where: str) -> Any:
-        if not isinstance(raw, str | int) or (type(raw), raw) not in allowed:
-            raise _refuse(where, f"expected one of {', '.join(map(str, choices))}, found {_shown(raw)}")
-        return raw
+    def read(raw: Any) -> Any:
+        if isinstance(raw, str | int) and allowed.get(raw) is type(raw):
+            return raw
+        raise _refuse(f"expected one of {', '.join(map(str, choices))}, found {_shown(raw)}")
 
     return read
 
@@ -165,10 +159,10 @@ def _literal(choices: tuple[Any, ...]) -> _Reader:
 def _list(item: Any) -> _Reader:
     inner = _reader(item)
 
-    def read(raw: Any, where: str) -> Any:
-        if type(raw) is not list:
-            raise _refuse(where, f"expected a list, found {_shown(raw)}")
-        return tuple([inner(value, where) for value in raw])
+    def read(raw: Any) -> Any:
+        if type(raw) is list:
+            return tuple([inner(value) for value in raw])
+        raise _refuse(f"expected a list, found {_shown(raw)}")
 
     return read
 
@@ -176,54 +170,53 @@ def _list(item: Any) -> _Reader:
 def _fixed(items: tuple[Any, ...]) -> _Reader:
     inner = [_reader(item) for item in items]
 
-    def read(raw: Any, where: str) -> Any:
-        if type(raw) is not list or len(raw) != len(inner):
-            raise _refuse(where, f"expected a list of {len(inner)}, found {_shown(raw)}")
-        return tuple([reader(value, where) for reader, value in zip(inner, raw, strict=True)])
+    def read(raw: Any) -> Any:
+        if type(raw) is list and len(raw) == len(inner):
+            return tuple([reader(value) for reader, value in zip(inner, raw, strict=True)])
+        raise _refuse(f"expected a list of {len(inner)}, found {_shown(raw)}")
 
     return read
 
 
 def _map(item: Any) -> _Reader:
-    inner = _reader(item)
+    inner = None if item is Any else _reader(item)
 
-    def read(raw: Any, where: str) -> Any:
-        if type(raw) is not dict:
-            raise _refuse(where, f"expected an object, found {_shown(raw)}")
-        return {key: inner(value, where) for key, value in raw.items()}
+    def read(raw: Any) -> Any:
+        if type(raw) is dict:
+            return raw if inner is None else {key: inner(value) for key, value in raw.items()}
+        raise _refuse(f"expected an object, found {_shown(raw)}")
 
     return read
 
 
-def _object(cls: Any) -> _Reader:
-    """Read an object with exactly the fields of a dataclass."""
-    text = any(isinstance(item.type, str) for item in fields(cls))
-    hints = get_type_hints(cls, include_extras=True) if text else {item.name: item.type for item in fields(cls)}
+def _object(cls: type) -> _Reader:
+    """Read an object with exactly the fields of a value class."""
     readers: dict[str, _Reader] = {}
-    _readers[cls] = lambda raw, where: read(raw, where)  # noqa: PLW0108  for a class within itself: `read` comes later
+    _readers[cls] = lambda raw: read(raw)  # noqa: PLW0108  for a class within itself: `read` comes later
     for item in fields(cls):
-        readers[item.name] = _reader(hints[item.name])
+        readers[item.name] = _reader(item.type)
     required = frozenset(item.name for item in fields(cls) if _required(item))
-    absent = {item.name: _default(item) for item in fields(cls) if _default(item) is not MISSING}
+    absent = {item.name: item.default for item in fields(cls) if item.name not in required}
+    make: Callable[[type], Any] = object.__new__
+    place = object.__setattr__
 
-    def read(raw: Any, where: str) -> Any:
+    def read(raw: Any) -> Any:
         if type(raw) is not dict:
-            raise _refuse(where, f"expected an object, found {_shown(raw)}")
-        values = dict(absent)
+            raise _refuse(f"expected an object, found {_shown(raw)}")
+        held = absent.copy()
         for name, value in raw.items():
             reader = readers.get(name)
             if reader is None:
-                raise _refuse(where, f"unknown field {name!r}")
+                raise _refuse(f"unknown field {name!r}")
             try:
-                values[name] = reader(value, where)
+                held[name] = reader(value)
             except FormatError as error:
                 code = "VERSION" if name in _VERSIONS else error.code
-                raise _refuse(where, f"{name}: {error.message}", code) from None
-        if not required <= raw.keys():
-            missing = ", ".join(sorted(required - raw.keys()))
-            raise _refuse(where, f"missing field {missing}")
-        made = object.__new__(cls)
-        object.__setattr__(made, "__dict__", values)
+                raise _refuse(f"{name}: {error.message}", code) from None
+        if len(held) != len(readers):
+            raise _refuse(f"missing field {', '.join(sorted(required - raw.keys()))}")
+        made = make(cls)
+        place(made, "__dict__", held)
         return made
 
     return read

@@ -13,17 +13,18 @@ What this module refuses to do: draw random numbers, keep a secret, read or writ
 
 from __future__ import annotations
 
-import base64
+import binascii
 import hashlib
-import hmac
 
 from trialplate.errors import FormatError
 from trialplate.record import canonical, codec
-from trialplate.record.values import Json, Opening
+from trialplate.record.frozen import Json
+from trialplate.record.values import Opening
 
 __all__ = ["array_of", "commit", "commitment_of", "derive_salt", "opening_of", "secret_commitment"]
 
 _SALT_BYTES = 16
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _SECRET_DOMAIN = b"trialplate/secret/v1\x00"
 
 
@@ -46,7 +47,7 @@ def array_of(salt: str, value: Json) -> bytes:
 
 def commitment_of(array: bytes) -> str:
     """Return the digest of the disclosure that encodes these bytes (RFC 9901, section 4.2.3)."""
-    return _base64url(hashlib.sha256(_base64url(array).encode("ascii")).digest())
+    return _base64url(hashlib.sha256(_base64url(array)).digest()).decode("ascii")
 
 
 def opening_of(array: Json, where: str) -> Opening:
@@ -69,8 +70,10 @@ def derive_salt(secret: bytes, label: str, value: Json) -> str:
             holds no NUL.
         value: the value that will be committed to.
     """
+    import hmac  # only who has the secret gets here; a verifier never does
+
     message = label.encode() + b"\x00" + canonical.encode(value)
-    return _base64url(hmac.digest(secret, message, "sha256")[:_SALT_BYTES])
+    return _base64url(hmac.digest(secret, message, "sha256")[:_SALT_BYTES]).decode("ascii")
 
 
 def secret_commitment(secret: bytes) -> str:
@@ -78,5 +81,5 @@ def secret_commitment(secret: bytes) -> str:
     return canonical.digest(_SECRET_DOMAIN + secret)
 
 
-def _base64url(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode("ascii")
+def _base64url(raw: bytes) -> bytes:
+    return binascii.b2a_base64(raw, newline=False).translate(_URL_SAFE, b"=")

@@ -7,22 +7,10 @@ The engine runs `trials`, the verifier counts them: neither has another list.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from trialplate.record import canonical, codec
-from trialplate.record.values import (
-    Case,
-    Configuration,
-    Json,
-    Narrowing,
-    Plan,
-    PlanCase,
-    Scorer,
-    Selector,
-    TrialKey,
-    Value,
-    small_value,
-)
+from trialplate.record.frozen import Json, Value
+from trialplate.record.values import Case, Configuration, Narrowing, Plan, PlanCase, Scorer, Selector, TrialKey
 
 __all__ = ["Matrix", "attempt_key", "configuration_digest", "narrow", "selects"]
 
@@ -49,7 +37,7 @@ def attempt_key(configuration: Configuration) -> str:
     seed or secret is in it, so that none of them resets the count; the author's `subject` is, since it says that the
     thing under test has changed.
     """
-    json = codec.to_json(replace(configuration, name="k", model="k", profile="k"))
+    json = codec.to_json(configuration.replace(name="k", model="k", profile="k"))
     kept = ("runner", "model_id", "endpoint", "settings", "texts", "files", "subject")
     reaches: dict[str, Json] = {name: json[name] for name in kept if name in json}
     if "settings" in reaches:
@@ -86,8 +74,7 @@ def narrow(plan: Plan, narrowing: Narrowing | None) -> Matrix:
     return Matrix(cases=tuple(cases), scorers=plan.scorers, counts=counts)
 
 
-@small_value
-class Matrix(Value):
+class Matrix(Value, kw_only=False):
     """Cases, and for each configuration how many repeats of each case (in the order of `cases`)."""
 
     cases: tuple[PlanCase, ...]

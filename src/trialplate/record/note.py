@@ -23,7 +23,6 @@ What this module refuses to do: decide whom to trust, read key files, compute si
 
 from __future__ import annotations
 
-import base64
 import binascii
 import hashlib
 import re
@@ -33,7 +32,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from trialplate.errors import FormatError, VerificationError
-from trialplate.record.values import Value, small_value
+from trialplate.record.frozen import Value
 
 __all__ = ["Checkpoint", "OpenedNote", "PublicKey", "Signer", "format_checkpoint", "format_private", "open_note"]
 __all__ += ["parse_checkpoint", "parse_key", "parse_private", "sign_note", "signer_from_seed"]
@@ -55,8 +54,7 @@ _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
 # ----------------------------------------------------------------------------------------------------------- keys
 
 
-@small_value
-class PublicKey(Value):
+class PublicKey(Value, kw_only=False):
     """An Ed25519 key under a name."""
 
     name: str
@@ -182,8 +180,7 @@ def _checked_name(name: str, what: str, code: str) -> str:
 # ---------------------------------------------------------------------------------------------------------- notes
 
 
-@small_value
-class OpenedNote(Value):
+class OpenedNote(Value, kw_only=False):
     """A well-formed note. Only if `verified` is not empty does anybody known vouch for the text."""
 
     text: str
@@ -280,8 +277,7 @@ def _parse_signature(line: str) -> tuple[str, bytes, bytes]:
 # ----------------------------------------------------------------------------------------------------- checkpoint
 
 
-@small_value
-class Checkpoint(Value):
+class Checkpoint(Value, kw_only=False):
     """What a log's note says: its name, the number of its entries, and the Merkle root over them."""
 
     origin: str
@@ -325,13 +321,13 @@ def parse_checkpoint(text: str) -> Checkpoint:
 
 
 def _base64(raw: bytes) -> str:
-    return base64.b64encode(raw).decode("ascii")
+    return binascii.b2a_base64(raw, newline=False).decode("ascii")
 
 
 def _unbase64(text: str, what: str, code: str) -> bytes:
     """Decode standard base64, accepting only the one text that its bytes encode to."""
     try:
-        raw = base64.b64decode(text.encode("ascii"), validate=True)
+        raw = binascii.a2b_base64(text.encode("ascii"), strict_mode=True)
     except (UnicodeEncodeError, binascii.Error, ValueError):
         raw = b""
     if not raw or _base64(raw) != text:

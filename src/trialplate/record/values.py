@@ -9,40 +9,10 @@ Source: docs/formats/ledger.md, docs/formats/record.md, docs/formats/plan.md.
 """
 
 # Annotations are evaluated here, once: as strings each would be compiled again by `codec`, 25 ms at every start.
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
-from typing import Annotated, Any, Literal, TypeVar, dataclass_transform
+from collections.abc import Mapping
+from typing import Annotated, Literal
 
-V = TypeVar("V")
-
-Json = Any
-"""A JSON value: None, bool, int, float, str, list or dict of these."""
-
-
-class Pattern:
-    """A string must match the whole of this regular expression (a subset that Python and ECMA 262 read alike)."""
-
-    def __init__(self, regex: str) -> None:
-        self.regex = regex
-
-    def check(self) -> Callable[[str], object]:
-        """Return a function that is truthy for a matching string."""
-        return re.compile(self.regex).fullmatch
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> dict[str, Any]:
-        return {**handler(source), "pattern": f"^(?:{self.regex})$"}
-
-
-class AtLeast:
-    """An integer is at least this."""
-
-    def __init__(self, minimum: int) -> None:
-        self.minimum = minimum
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> dict[str, Any]:
-        return {**handler(source), "ge": self.minimum}
-
+from trialplate.record.frozen import AtLeast, Json, Pattern, Value
 
 Digest = Annotated[str, Pattern(r"sha256:[0-9a-f]{64}")]
 Commitment = Annotated[str, Pattern(r"[A-Za-z0-9_-]{43}")]
@@ -60,73 +30,9 @@ Count = Annotated[int, AtLeast(0)]
 Positive = Annotated[int, AtLeast(1)]
 
 
-class Value:
-    """What all values share, written once: generated methods for fifty classes would cost 30 ms at every start."""
-
-    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012  pydantic looks for this very name
-
-    def __init__(self, *placed: Any, **given: Any) -> None:
-        defaults, required = _shapes.get(type(self)) or _shape(type(self))
-        if placed:
-            names = [item.name for item in fields(type(self))]  # type: ignore[arg-type]  # made one by a decorator
-            given = {**dict(zip(names, placed, strict=False)), **given}
-        if not required <= given.keys() or not given.keys() <= required | defaults.keys():
-            wrong = sorted((required - given.keys()) | (given.keys() - required - defaults.keys()))
-            raise TypeError(f"{type(self).__name__}: missing or unknown {', '.join(wrong)}")
-        self.__dict__.update(defaults)
-        self.__dict__.update(given)
-
-    def __setattr__(self, name: str, content: object) -> None:
-        raise FrozenInstanceError(f"{type(self).__name__} is frozen; use dataclasses.replace")
-
-    def __delattr__(self, name: str) -> None:
-        raise FrozenInstanceError(f"{type(self).__name__} is frozen")
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.__dict__ == other.__dict__
-
-    def __hash__(self) -> int:
-        return hash((type(self), tuple(sorted(self.__dict__.items()))))
-
-    def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={content!r}" for name, content in self.__dict__.items())
-        return f"{type(self).__name__}({shown})"
-
-
-_shapes: dict[type, tuple[dict[str, Any], frozenset[str]]] = {}
-
-
-def _shape(cls: type) -> tuple[dict[str, Any], frozenset[str]]:
-    """Return a value class's defaults, and the names of its fields without one; found out once."""
-    defaults: dict[str, Any] = {}
-    required = set()
-    for item in fields(cls):
-        if item.default is not MISSING:
-            defaults[item.name] = item.default
-        elif item.default_factory is not MISSING:
-            defaults[item.name] = item.default_factory()  # only ever read: a value is frozen
-        else:
-            required.add(item.name)
-    _shapes[cls] = defaults, frozenset(required)
-    return _shapes[cls]
-
-
-@dataclass_transform(eq_default=False, kw_only_default=True, frozen_default=True, field_specifiers=(field,))
-def value(cls: type[V]) -> type[V]:
-    """Make a class a dataclass whose methods are those of `Value`; its fields are given by name."""
-    return dataclass(kw_only=True, init=False, repr=False, eq=False)(cls)
-
-
-@dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(field,))
-def small_value(cls: type[V]) -> type[V]:
-    """The same for a class of few fields, which may be given by place."""
-    return dataclass(init=False, repr=False, eq=False)(cls)
-
-
 # ---------------------------------------------------------------------------------------------------------- cases
 
 
-@value
 class Case(Value):
     """One thing to solve, with every field that can change a prompt, a score or the decision."""
 
@@ -138,10 +44,9 @@ class Case(Value):
     tags: tuple[str, ...] = ()
     """Sorted by UTF-16 code unit, each once."""
     suite: str | None = None
-    meta: Mapping[str, Json] = field(default_factory=dict)
+    meta: Mapping[str, Json] = {}
 
 
-@value
 class Selector(Value):
     """Which cases something applies to: every field given must match; a list matches by any of its values."""
 
@@ -151,7 +56,6 @@ class Selector(Value):
     id: tuple[str, ...] = ()
 
 
-@value
 class Opening(Value):
     """What opens a commitment: `commitment == disclosure.commit(salt, value)`."""
 
@@ -162,7 +66,6 @@ class Opening(Value):
 # ----------------------------------------------------------------------------------------------------------- plan
 
 
-@value
 class PlanCase(Value):
     """A case as it stands in a plan: what rules select by is visible, its texts are a commitment."""
 
@@ -177,7 +80,6 @@ class PlanCase(Value):
     """Present in a public test set only."""
 
 
-@value
 class PlanTestSet(Value):
     """The merged test set: its cases in file order, and the root over their commitments in order of id."""
 
@@ -190,7 +92,6 @@ class PlanTestSet(Value):
     cases: tuple[PlanCase, ...]
 
 
-@value
 class PlanText(Value):
     """A text that reaches the model or a scorer, as a commitment."""
 
@@ -200,7 +101,6 @@ class PlanText(Value):
     commitment: Commitment
 
 
-@value
 class PlanFile(Value):
     """A project file that a plan or an argv names, pinned by digest."""
 
@@ -208,7 +108,6 @@ class PlanFile(Value):
     digest: Digest
 
 
-@value
 class Pricing(Value):
     """Prices per million tokens as decimal text; `free` is an explicit zero. Absent pricing is unknown, never zero."""
 
@@ -220,7 +119,6 @@ class Pricing(Value):
     cache_write: DecimalText | None = None
 
 
-@value
 class Retry(Value):
     """Further attempts after a transient failure: how many, and the bounds of the wait before each."""
 
@@ -229,7 +127,6 @@ class Retry(Value):
     max_delay_ms: Count = 10_000
 
 
-@value
 class Limits(Value):
     """Bounds of one attempt."""
 
@@ -237,7 +134,6 @@ class Limits(Value):
     answer_bytes: Positive = 8 * 1024 * 1024
 
 
-@value
 class Configuration(Value):
     """A model under a profile: the unit that is accepted."""
 
@@ -248,7 +144,7 @@ class Configuration(Value):
     model_id: Short | None = None
     """The provider's id, asked for and expected back."""
     endpoint: str | None = None
-    settings: Mapping[str, Json] = field(default_factory=dict)
+    settings: Mapping[str, Json] = {}
     """Sent or used as they are; never a text or a secret."""
     texts: tuple[PlanText, ...] = ()
     files: tuple[PlanFile, ...] = ()
@@ -264,7 +160,6 @@ class Configuration(Value):
     limits: Limits = Limits()
 
 
-@value
 class Scorer(Value):
     """A named scorer, the cases it applies to, and the one metric it yields."""
 
@@ -273,11 +168,10 @@ class Scorer(Value):
     version: Positive = 1
     metric: Name
     cases: Selector = Selector()
-    settings: Mapping[str, Json] = field(default_factory=dict)
+    settings: Mapping[str, Json] = {}
     texts: tuple[PlanText, ...] = ()
 
 
-@value
 class MatrixLine(Value):
     """These configurations run these cases this many times."""
 
@@ -286,7 +180,6 @@ class MatrixLine(Value):
     repeats: Positive
 
 
-@value
 class Rule(Value):
     """One line of a pass mark. Exactly one of `at_least`, `at_most` and `must_pass` is there."""
 
@@ -300,7 +193,6 @@ class Rule(Value):
     require: Literal["all", "majority", "any"] | None = None
 
 
-@value
 class Evidence(Value):
     """What a record must show before it can decide anything; unmet is inconclusive."""
 
@@ -315,7 +207,6 @@ class Evidence(Value):
     repeats: Positive = 1
 
 
-@value
 class AttemptsRule(Value):
     """How earlier and later runs of the same configuration on the same cases count."""
 
@@ -323,7 +214,6 @@ class AttemptsRule(Value):
     use: Literal["all"] = "all"
 
 
-@value
 class PassMark(Value):
     """The rules that were committed before the results."""
 
@@ -333,7 +223,6 @@ class PassMark(Value):
     rules: tuple[Rule, ...]
 
 
-@value
 class Verdicts(Value):
     """How scorers make a trial's verdict, and a case's repeats the case's."""
 
@@ -341,7 +230,6 @@ class Verdicts(Value):
     case: Literal["all", "majority", "any"] = "all"
 
 
-@value
 class Plan(Value):
     """The resolved matrix. Its file's SHA-256 is the plan digest."""
 
@@ -366,7 +254,6 @@ class Plan(Value):
 # --------------------------------------------------------------------------------------------------------- ledger
 
 
-@value
 class Entry(Value):
     """One line of a log, its body still undecoded."""
 
@@ -379,7 +266,6 @@ class Entry(Value):
     """Signature lines of approvers over the body's digest."""
 
 
-@value
 class Genesis(Value):
     """`log.genesis`, the first entry of a ledger."""
 
@@ -392,7 +278,6 @@ class Genesis(Value):
     """Checkpoints of earlier logs of the same project."""
 
 
-@value
 class EntryRef(Value):
     """Another entry of the same log: its number and the SHA-256 of its line."""
 
@@ -400,7 +285,6 @@ class EntryRef(Value):
     digest: Digest
 
 
-@value
 class CommitTestSet(Value):
     """`commit.testset`."""
 
@@ -411,7 +295,6 @@ class CommitTestSet(Value):
     digest: Digest | None = None
 
 
-@value
 class CommitPassMark(Value):
     """`commit.passmark`: the mark itself, its digest, and the test set it is for."""
 
@@ -422,7 +305,6 @@ class CommitPassMark(Value):
     reason: str | None = None
 
 
-@value
 class RunConfiguration(Value):
     """A configuration as `run.start` names it."""
 
@@ -431,7 +313,6 @@ class RunConfiguration(Value):
     attempt_key: Digest
 
 
-@value
 class Narrowing(Value):
     """How a pilot is less than its plan."""
 
@@ -441,7 +322,6 @@ class Narrowing(Value):
     repeats: Positive | None = None
 
 
-@value
 class RunStart(Value):
     """`run.start`: durable before the first call."""
 
@@ -457,7 +337,6 @@ class RunStart(Value):
     cassettes: tuple[Digest, ...] = ()
 
 
-@value
 class Pin(Value):
     """`run.progress` and `run.resume`: the record had this size and this root at that moment."""
 
@@ -466,7 +345,6 @@ class Pin(Value):
     root: Digest
 
 
-@value
 class Counts(Value):
     """Trials by outcome; `absent` is planned less those with a final attempt."""
 
@@ -483,7 +361,6 @@ class Counts(Value):
     reasked: Count
 
 
-@value
 class RunEnd(Value):
     """`run.end`: the closed record's size and root."""
 
@@ -494,7 +371,6 @@ class RunEnd(Value):
     counts: Counts
 
 
-@value
 class Waiver(Value):
     """`waiver`: a signed statement that one run does not count."""
 
@@ -506,7 +382,6 @@ Result = Literal["pass", "fail", "inconclusive"]
 DecisionWord = Literal["accepted", "rejected", "inconclusive"]
 
 
-@value
 class RuleResult(Value):
     """What one rule came to: exact fractions as text "n/d", over how many cells, with unknown ones at each extreme."""
 
@@ -524,7 +399,6 @@ class RuleResult(Value):
     """must_pass: the first cases that stand in the way, at most ten."""
 
 
-@value
 class EvidenceResult(Value):
     """One demand of the mark on the record, and whether it is met."""
 
@@ -534,7 +408,6 @@ class EvidenceResult(Value):
     found: str
 
 
-@value
 class AttemptResult(Value):
     """A full run of the same configuration on some of the same cases, and what it came to under its own mark."""
 
@@ -546,7 +419,6 @@ class AttemptResult(Value):
     decision: DecisionWord | None = None
 
 
-@value
 class Decision(Value):
     """`decision`: what the gate derived, from which bytes."""
 
@@ -566,7 +438,6 @@ class Decision(Value):
 # --------------------------------------------------------------------------------------------------------- record
 
 
-@value
 class StartProof(Value):
     """The run.start entry as it stands in the ledger, and the proof that the signed ledger held it."""
 
@@ -575,7 +446,6 @@ class StartProof(Value):
     proof: tuple[Digest, ...]
 
 
-@value
 class Environment(Value):
     """An allow-list: no host, user or path."""
 
@@ -584,10 +454,9 @@ class Environment(Value):
     platform: Short
     commit: Annotated[str, Pattern(r"[0-9a-f]{40,64}")] | None = None
     dirty: bool | None = None
-    packages: Mapping[str, Short] = field(default_factory=dict)
+    packages: Mapping[str, Short] = {}
 
 
-@value
 class RunOpen(Value):
     """`run.open`, the first entry of a record."""
 
@@ -604,7 +473,6 @@ TrialKey = tuple[str, str, int]
 """(configuration, case id, repeat 1..N)"""
 
 
-@value
 class TrialStart(Value):
     """`trial.start`: written before anything is sent."""
 
@@ -612,7 +480,6 @@ class TrialStart(Value):
     attempt: Positive
 
 
-@value
 class Usage(Value):
     """Tokens as the far end counted them: `cache_read`, `cache_write` are parts of input, `reasoning` of output."""
 
@@ -625,7 +492,6 @@ class Usage(Value):
     """The thing under test counted its own tokens."""
 
 
-@value
 class Money(Value):
     """An amount in 10^-9 of the currency's unit."""
 
@@ -633,7 +499,6 @@ class Money(Value):
     currency: Currency
 
 
-@value
 class Call(Value):
     """One exchange with a far end: the digest of the request, and whether the reply came from a cassette."""
 
@@ -641,7 +506,6 @@ class Call(Value):
     replayed: bool = False
 
 
-@value
 class Private(Value):
     """Commitments of what a trial produced; each may be opened alone."""
 
@@ -689,7 +553,6 @@ HarnessCause = Literal[
 Cause = Literal[OwnCause, HarnessCause]
 
 
-@value
 class TrialEnd(Value):
     """`trial.end`: how one attempt ended. A trial's outcome is that of its last attempt."""
 
@@ -702,8 +565,8 @@ class TrialEnd(Value):
     retry: bool = False
     """This attempt will be followed by another."""
     ended_by: Literal["model", "harness"] = "model"
-    metrics: Mapping[str, float] = field(default_factory=dict)
-    unknown: Mapping[str, Cause] = field(default_factory=dict)
+    metrics: Mapping[str, float] = {}
+    unknown: Mapping[str, Cause] = {}
     verdict: Literal["passed", "failed"] | None = None
     usage: Usage | None = None
     cost: Money | None = None
@@ -720,7 +583,6 @@ class TrialEnd(Value):
     private: Private = Private()
 
 
-@value
 class RunReopen(Value):
     """`run.reopen`: a resumed record, with the number of lines beyond the checkpoint that were taken over."""
 
@@ -728,7 +590,6 @@ class RunReopen(Value):
     reason: Name
 
 
-@value
 class RunClose(Value):
     """`run.close`: nothing follows, unless the run is reopened."""
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from trialplate.record import canonical
-from trialplate.record.values import Decision, Json, PlanCase, TrialEnd, TrialKey
+from trialplate.record.frozen import Json
+from trialplate.record.values import Decision, PlanCase, TrialEnd, TrialKey
 from trialplate.reports.summary import ConfigurationSummary, MetricSummary, failures, metric_names, summarise, tags_of
 from trialplate.verify.gate import Gate
 from trialplate.verify.text import decimal_text, decision_lines, visible

@@ -26,7 +26,7 @@ OWN_CAUSES: frozenset[str] = frozenset(get_args(OwnCause))
 FAR_END_RUNNERS = frozenset({"http", "command", "python", "agent"})
 """Runners whose far end is the thing under test: what it does once it was asked is its own."""
 
-_DATE = re.compile(r"[-@](20[0-9]{2}-?[01][0-9]-?[0-3][0-9])")
+_DATE = r"[-@](20[0-9]{2}-?[01][0-9]-?[0-3][0-9])"
 
 
 def micro(value: float) -> int | None:
@@ -56,7 +56,7 @@ def serves(configuration: Configuration, served: str | None) -> bool:
         return False
     if served == asked or served in configuration.served:
         return True
-    return served.startswith(asked) and _DATE.fullmatch(served[len(asked) :]) is not None
+    return served.startswith(asked) and re.fullmatch(_DATE, served[len(asked) :]) is not None
 
 
 class Cell:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 
 from trialplate.record.values import Evidence, PassMark, Rule
@@ -24,7 +23,7 @@ def looser(old: PassMark, new: PassMark) -> list[str]:
 def _rule(old: Rule, new: Rule | None) -> Iterator[str]:
     if new is None:
         yield f"rule {old.id} is gone"
-    elif replace(old, at_least=None, at_most=None) != replace(new, at_least=None, at_most=None):
+    elif old.replace(at_least=None, at_most=None) != new.replace(at_least=None, at_most=None):
         yield f"rule {old.id} asks for something else"
     elif old.at_least is not None and (new.at_least is None or Fraction(new.at_least) < Fraction(old.at_least)):
         yield f"rule {old.id}: at least {old.at_least} became {new.at_least}"

@@ -16,18 +16,9 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Literal
 
+from trialplate.record.frozen import Value
 from trialplate.record.matrix import Matrix, selects
-from trialplate.record.values import (
-    DecisionWord,
-    EvidenceResult,
-    PassMark,
-    Plan,
-    Result,
-    Rule,
-    RuleResult,
-    Value,
-    small_value,
-)
+from trialplate.record.values import DecisionWord, EvidenceResult, PassMark, Plan, Result, Rule, RuleResult
 from trialplate.rules.cells import MICRO, Board, Cell
 
 __all__ = ["RATES", "Evaluation", "Span", "case_passes", "evaluate", "fraction_text", "mean_extremes"]
@@ -40,8 +31,7 @@ Row = list[tuple[str, list[Cell | None]]]
 """Cases of one configuration with their repeats; None is a trial that never began."""
 
 
-@small_value
-class Evaluation(Value):
+class Evaluation(Value, kw_only=False):
     """A configuration's own result: before other attempts are looked at."""
 
     decision: DecisionWord
@@ -50,8 +40,7 @@ class Evaluation(Value):
     rules: tuple[RuleResult, ...]
 
 
-@small_value
-class Span(Value):
+class Span(Value, kw_only=False):
     """A quantity with its unknown cells at 0 (`low`) and at 1 (`high`); None where nothing is left to measure."""
 
     low: Fraction | None

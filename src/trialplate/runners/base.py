@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from trialplate.record.values import Call, Case, Configuration, Json, Usage
+from trialplate.record.frozen import Json
+from trialplate.record.values import Call, Case, Configuration, Usage
 from trialplate.transport.secrets import Secrets
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from typing import Any, TypeGuard
 
 from trialplate.errors import SpecError
-from trialplate.record.values import Configuration, Json
+from trialplate.record.frozen import Json
+from trialplate.record.values import Configuration
 from trialplate.runners.base import Answer, Failure, Request, RunnerContext
 from trialplate.transport.process import ChildResult, NotStarted, child_environment, run_child
 

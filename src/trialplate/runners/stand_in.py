@@ -23,7 +23,8 @@ from typing import Any, TypeVar
 
 from trialplate.errors import FormatError, SpecError
 from trialplate.record import codec
-from trialplate.record.values import Configuration, Count, Json, Short, Usage, Value, value
+from trialplate.record.frozen import Json, Value
+from trialplate.record.values import Configuration, Count, Short, Usage
 from trialplate.runners.base import Answer, Failure, FailureKind, Request, RunnerContext
 
 __all__ = ["ScriptedAnswer", "ScriptedError", "StandInRunner", "make"]
@@ -32,7 +33,6 @@ T = TypeVar("T")
 _UNSENT = frozenset({"refused_connection", "not_started", "replay_miss"})
 
 
-@value
 class ScriptedAnswer(Value):
     """An entry that answers."""
 
@@ -44,7 +44,6 @@ class ScriptedAnswer(Value):
     refusal: bool = False
 
 
-@value
 class ScriptedError(Value):
     """An entry that fails."""
 

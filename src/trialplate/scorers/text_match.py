@@ -27,7 +27,8 @@ from typing import Any
 
 from trialplate.errors import SpecError
 from trialplate.record import canonical, values
-from trialplate.record.values import Case, Json
+from trialplate.record.frozen import Json
+from trialplate.record.values import Case
 from trialplate.scorers.base import NO_CONTEXT, Score, ScorerContext, ScorerError
 
 __all__ = ["ContainsScorer", "ExactScorer", "RegexScorer", "make_contains", "make_exact", "make_regex", "normaliser"]

@@ -14,7 +14,8 @@ from typing import Any, NoReturn
 
 from trialplate.errors import SpecError
 from trialplate.record import values
-from trialplate.record.values import Case, Json
+from trialplate.record.frozen import Json
+from trialplate.record.values import Case
 from trialplate.spec.later import CASE_FIELDS
 from trialplate.spec.nearest import nearest, suggestion
 

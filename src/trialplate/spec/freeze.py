@@ -20,16 +20,8 @@ from typing import Literal
 from trialplate import __version__
 from trialplate.errors import SpecError
 from trialplate.record import canonical, codec, log
-from trialplate.record.values import (
-    Case,
-    Json,
-    Opening,
-    Plan,
-    PlanCase,
-    PlanFile,
-    PlanTestSet,
-    Verdicts,
-)
+from trialplate.record.frozen import Json
+from trialplate.record.values import Case, Opening, Plan, PlanCase, PlanFile, PlanTestSet, Verdicts
 from trialplate.spec import resolve
 from trialplate.spec.checks import check, check_leaks
 from trialplate.spec.project import Project

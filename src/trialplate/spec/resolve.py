@@ -15,9 +15,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 from trialplate.errors import SpecError
 from trialplate.record import disclosure
+from trialplate.record.frozen import Json
 from trialplate.record.values import (
     Configuration,
-    Json,
     Limits,
     MatrixLine,
     Opening,

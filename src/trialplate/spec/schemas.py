@@ -3,7 +3,7 @@
 
     python -m trialplate.spec.schemas --write | --check [--dir schemas]
 
-The plan and the bodies of log entries come from the dataclasses of `record.values`, which `record.codec` decodes; the
+The plan and the bodies of log entries come from the value classes of `record.values`, which `record.codec` decodes; the
 author's file comes from the pydantic models of this room. Never edit a generated file. An optional field is absent,
 never null, so no schema allows null where the codec does not.
 """

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Set
 from typing import NoReturn
 
 from trialplate.errors import SpecError
-from trialplate.record.values import Json
+from trialplate.record.frozen import Json
 from trialplate.spec import yaml_strict
 from trialplate.spec.document import plain
 from trialplate.spec.nearest import suggestion

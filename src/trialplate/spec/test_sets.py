@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from trialplate.errors import FormatError, SpecError
@@ -125,7 +125,7 @@ def _with_defaults(cases: Iterable[Case], source: Source) -> Iterator[Case]:
     for case in cases:
         if (source.suite and case.suite is None) or source.tags:
             tags = sorted({*case.tags, *source.tags}, key=lambda tag: tag.encode("utf-16-be"))
-            yield replace(case, suite=case.suite or source.suite, tags=tuple(tags))
+            yield case.replace(suite=case.suite or source.suite, tags=tuple(tags))
         else:
             yield case
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Annotated, BinaryIO, Literal
 
 from trialplate.errors import FormatError
 from trialplate.record import canonical, codec
-from trialplate.record.values import AtLeast, CaseId, Count, Digest, Json, Pattern, Positive, Time, Value, value
+from trialplate.record.frozen import AtLeast, Json, Pattern, Value
+from trialplate.record.values import CaseId, Count, Digest, Positive, Time
 from trialplate.transport.http import HttpReply, HttpRequest
 
 __all__ = ["Exchange", "Index", "RecordedReply", "RecordedRequest", "encode_exchange", "exchange_key"]
@@ -31,28 +31,25 @@ Index = dict[bytes, int]
 """Where each key's line begins; keys as 32 bytes, since a large cassette has 100,000 of them."""
 
 
-@value
 class RecordedRequest(Value):
     """What was sent."""
 
     method: Annotated[str, Pattern(r"[A-Z]{1,16}")]
     url: str
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = {}
     body: Json
 
 
-@value
 class RecordedReply(Value):
     """What came back: complete, and with a status of success."""
 
     status: Annotated[int, AtLeast(200)]
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = {}
     body: str
     """The text of the body, secrets replaced."""
     latency_ms: Count
 
 
-@value
 class Exchange(Value):
     """One line of a cassette."""
 

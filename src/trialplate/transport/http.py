@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from trialplate.record.values import Json
+from trialplate.record.frozen import Json
 
 if TYPE_CHECKING:
     from httpx import URL, AsyncBaseTransport, Request, Response

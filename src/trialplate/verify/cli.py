@@ -22,8 +22,9 @@ from trialplate.errors import (
     UsageError,
     VerificationError,
 )
+from trialplate.record.frozen import Value
 from trialplate.record.note import PublicKey, open_note, parse_checkpoint, parse_key
-from trialplate.record.values import Decision, Value, small_value
+from trialplate.record.values import Decision
 from trialplate.verify import text
 from trialplate.verify.gate import Others, configuration_named
 from trialplate.verify.known import config_folder, read_known
@@ -124,8 +125,7 @@ def verify_paths(options: argparse.Namespace, environ: Mapping[str, str]) -> tup
     return max((item.report.exit_code for item in done), default=EXIT_DONE), done
 
 
-@small_value
-class Gated(Value):
+class Gated(Value, kw_only=False):
     """What was verified, and the decision, if the evidence holds."""
 
     verified: Verified

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical, codec, disclosure
-from trialplate.record.values import Case, Json, Opening, Plan, PlanCase
+from trialplate.record.frozen import Json
+from trialplate.record.values import Case, Opening, Plan, PlanCase
 from trialplate.verify.findings import Report
 from trialplate.verify.ledger_view import LedgerView
 from trialplate.verify.log_file import open_regular
@@ -141,15 +142,15 @@ def public_commitments(plan: Plan) -> set[str | None]:
 
 
 def public_text(plan: Plan, ledger: LedgerView | None) -> str:
-    """Return every string of plan and ledger, one a line."""
-    found: list[str] = []
-    json = codec.to_json(plan)
-    for case in json["test_set"]["cases"]:
-        case.pop("opening", None)
-    found += _strings(json)
+    """Return what plan and ledger say in the open, one string a line, as far as it is long enough to hold a text.
+
+    Left out are the cases' commitments: they hold nothing, and each private text would be looked for in all of them.
+    """
+    found = [text for case in plan.test_set.cases for text in (case.id, *case.tags, case.suite or "")]
+    found += _strings(codec.to_json(plan.replace(test_set=plan.test_set.replace(cases=()))))
     for entry in ledger.entries if ledger is not None else ():
         found += _strings(codec.to_json(entry.body))
-    return "\n".join(found)
+    return "\n".join(text for text in found if len(text) >= SHORTEST_LEAK)
 
 
 def leak_in(text: str) -> Callable[[Json], str | None]:

@@ -7,10 +7,8 @@ thing to do. A note is shown and changes nothing: it names what an honest crash 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from trialplate.errors import EXIT_DONE, EXIT_UNTRUSTED, TrialplateError
-from trialplate.record.values import Value, small_value
+from trialplate.record.frozen import Value
 
 __all__ = ["CHECKS", "CODES", "Finding", "Report"]
 
@@ -121,8 +119,7 @@ CODES = {
 """Every finding code: the check it belongs to, and the one thing to do."""
 
 
-@small_value
-class Finding(Value):
+class Finding(Value, kw_only=False):
     """Something that does not hold (`note` false), or that a reader should know (`note` true)."""
 
     code: str
@@ -141,17 +138,17 @@ class Finding(Value):
         return CODES[self.code][1]
 
 
-@dataclass(eq=False, repr=False)
 class Report:
     """What a verification found, check by check."""
 
-    subject: str
-    findings: list[Finding] = field(default_factory=list)
-    said: dict[str, str] = field(default_factory=dict)
-    skipped: dict[str, str] = field(default_factory=dict)
-    checkpoint: str = ""
-    """Origin, size and root of the ledger that was read."""
-    level: str = "A0"
+    def __init__(self, subject: str) -> None:
+        self.subject = subject
+        self.findings: list[Finding] = []
+        self.said: dict[str, str] = {}
+        self.skipped: dict[str, str] = {}
+        self.checkpoint = ""
+        """Origin, size and root of the ledger that was read."""
+        self.level = "A0"
 
     def found(self, code: str, message: str, where: str = "", *, note: bool = False) -> None:
         """Add a finding."""

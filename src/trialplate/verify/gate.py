@@ -9,7 +9,6 @@ size it then had.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -78,20 +77,20 @@ def _asked(plan: Plan) -> set[str]:
     return {commitment for case in plan.test_set.cases for commitment in (case.commitment, case.asked) if commitment}
 
 
-@dataclass(eq=False, repr=False)
 class Gate:
     """Decides about a verified record, reading the records of other attempts where they count."""
 
-    ledger: LedgerView
-    record: RecordView
-    runs: Path
-    report: Report
-    others: Others = field(default_factory=dict)
-    """Records of other runs that were read already; shared between the gates of one verification."""
-    unseen: set[str] = field(default_factory=set)
-    """Runs that a stated decision counts and whose records are not here."""
-    _judged: dict[tuple[str, str, int], DecisionWord] = field(default_factory=dict)
-    """Decisions on other attempts: one thing under many names asks for each of them many times."""
+    def __init__(self, ledger: LedgerView, record: RecordView, runs: Path, report: Report, others: Others) -> None:
+        self.ledger = ledger
+        self.record = record
+        self.runs = runs
+        self.report = report
+        self.others = others
+        """Records of other runs that were read already; shared between the gates of one verification."""
+        self.unseen: set[str] = set()
+        """Runs that a stated decision counts and whose records are not here."""
+        self._judged: dict[tuple[str, str, int], DecisionWord] = {}
+        """Decisions on other attempts: one thing under many names asks for each of them many times."""
 
     def decide(self, configuration: str, before: int | None = None, stated: Decision | None = None) -> Decision:
         """Return the decision on a configuration.
@@ -246,10 +245,10 @@ class Gate:
         found = AttemptResult(run_id=other.run_id, configuration=alias, status="missing")
         said = [a for a in stated.attempts if (a.run_id, a.configuration) == (found.run_id, alias)] if stated else []
         if self.ledger.waived(other.run_id, before):
-            return replace(found, status="waived")
+            return found.replace(status="waived")
         end = self.ledger.end_of(other.run_id, before)
         if end is None or end.body.status != "complete":
-            return replace(found, status="open")
+            return found.replace(status="open")
         if said and said[0].status == "missing":
             return said[0]
         view = self._other(other.run_id)
@@ -258,7 +257,7 @@ class Gate:
                 self.unseen.add(other.run_id)
             return said[0] if said else found
         decision = self._judge(view, same.name, end.body.size)
-        return replace(found, status="decided", size=end.body.size, decision=decision)
+        return found.replace(status="decided", size=end.body.size, decision=decision)
 
     def _judge(self, view: RecordView, name: str, size: int) -> DecisionWord:
         key = (view.run_id, name, size)

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical
+from trialplate.record.frozen import Json, Value
 from trialplate.record.note import PublicKey, parse_key
-from trialplate.record.values import Json, Value, small_value
 from trialplate.verify.log_file import read_small
 
 __all__ = ["FILE_NAME", "FORMAT", "Known", "config_folder", "read_known"]
@@ -27,11 +27,10 @@ FILE_NAME = "known.json"
 FORMAT = "trialplate-known/1"
 MAX_FILE = 16 * 1024 * 1024
 
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_DIGEST = r"sha256:[0-9a-f]{64}"
 
 
-@small_value
-class Known(Value):
+class Known(Value, kw_only=False):
     """A log as this user last saw it."""
 
     key: PublicKey
@@ -81,7 +80,7 @@ def _read_one(path: Path, origin: str, item: Json) -> Known:
     fields = {"checkpoint", "genesis", "key"}
     if not isinstance(item, dict) or set(item) != fields or not all(isinstance(text, str) for text in item.values()):
         raise _broken(path, f"has an entry for {origin} without its key, genesis and checkpoint")
-    if not _DIGEST.fullmatch(item["genesis"]):
+    if not re.fullmatch(_DIGEST, item["genesis"]):
         raise _broken(path, f"names a genesis of {origin} that is no sha256 digest")
     try:
         return Known(parse_key(item["key"]), item["genesis"], item["checkpoint"].encode())

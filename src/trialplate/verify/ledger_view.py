@@ -6,13 +6,13 @@ The key that the ledger names for itself says who signed, not whether to believe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical
+from trialplate.record.frozen import Value
 from trialplate.record.note import PublicKey, parse_checkpoint, parse_key
 from trialplate.record.values import (
     LEDGER_TYPES,
@@ -24,9 +24,7 @@ from trialplate.record.values import (
     Pin,
     RunEnd,
     RunStart,
-    Value,
     Waiver,
-    small_value,
 )
 from trialplate.rules.shape import mark_problems
 from trialplate.verify.findings import Report
@@ -36,18 +34,16 @@ from trialplate.verify.log_file import MAX_NOTE, LogFile, Signed, read_checkpoin
 __all__ = ["LedgerEntry", "LedgerView", "Reader", "read_ledger"]
 
 
-@small_value
-class Reader(Value):
+class Reader(Value, kw_only=False):
     """Who reads: whom they trust and which checkpoints they have seen. Never taken from what is read."""
 
     trust: Sequence[PublicKey] = ()
-    known: dict[str, Known] = field(default_factory=dict)
+    known: Mapping[str, Known] = {}
     against: Sequence[bytes] = ()
     """Notes of checkpoints that the ledger must extend."""
 
 
-@small_value
-class LedgerEntry(Value):
+class LedgerEntry(Value, kw_only=False):
     """One decoded entry, with the line it stands on."""
 
     seq: int
@@ -62,17 +58,25 @@ class LedgerEntry(Value):
         return EntryRef(seq=self.seq, digest=canonical.digest(self.line))
 
 
-@dataclass(eq=False, repr=False)
 class LedgerView:
     """A ledger that was read up to its checkpoint, or the one entry of it that a record alone carries."""
 
-    folder: Path
-    origin: str
-    keys: list[PublicKey]
-    """The key that signs it; none where a record stands alone and nobody named one."""
-    signed: Signed
-    entries: list[LedgerEntry]
-    whole: bool = True
+    def __init__(
+        self,
+        folder: Path,
+        origin: str,
+        keys: list[PublicKey],
+        signed: Signed,
+        entries: list[LedgerEntry],
+        whole: bool = True,
+    ) -> None:
+        self.folder = folder
+        self.origin = origin
+        self.keys = keys
+        """The key that signs it; none where a record stands alone and nobody named one."""
+        self.signed = signed
+        self.entries = entries
+        self.whole = whole
 
     def bodies(self, kind: type, run_id: str | None = None, before: int | None = None) -> Iterator[LedgerEntry]:
         """Yield the entries of a type, of one run, before an entry number."""

@@ -9,17 +9,17 @@ from pathlib import Path
 
 from trialplate.errors import UsageError
 from trialplate.record import canonical
+from trialplate.record.frozen import Value
 from trialplate.record.log import MAX_ENTRY
 from trialplate.record.note import open_note, parse_checkpoint
-from trialplate.record.values import RunId, Value, small_value
+from trialplate.record.values import RunId
 from trialplate.verify.log_file import MAX_NOTE, open_regular, read_small
 
 _RUN_ID: str = RunId.__metadata__[0].regex  # type: ignore[attr-defined]
 __all__ = ["Found", "find", "find_run", "given_ledger", "ledger_above"]
 
 
-@small_value
-class Found(Value):
+class Found(Value, kw_only=False):
     """Something to verify: a run and its ledger (None where it stands alone), or a ledger by itself."""
 
     ledger: Path | None

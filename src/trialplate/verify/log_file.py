@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical, codec
+from trialplate.record.frozen import Json, Value
 from trialplate.record.log import MAX_ENTRY, Frontier, leaf_hash
 from trialplate.record.note import Checkpoint, PublicKey, open_note, parse_checkpoint
-from trialplate.record.values import Entry, Json, Value, small_value
+from trialplate.record.values import Entry
 from trialplate.verify.findings import Report
 
 __all__ = ["LogFile", "Signed", "open_regular", "read_checkpoint", "read_small", "typed_entry"]
@@ -57,8 +57,7 @@ def read_small(path: Path, shown: str, limit: int) -> bytes:
     return raw
 
 
-@small_value
-class Signed(Value):
+class Signed(Value, kw_only=False):
     """A checkpoint with a verified signature, and the note that carries it."""
 
     checkpoint: Checkpoint
@@ -95,19 +94,19 @@ def read_checkpoint(raw: bytes, keys: Sequence[PublicKey], origin: str | None, s
     return Signed(checkpoint, raw, opened.verified[0] if keys else None)
 
 
-@dataclass(eq=False, repr=False)
 class LogFile:
     """The lines of a log up to its checkpoint; roots at the sizes of `pins` are kept while they go by."""
 
-    path: Path
-    shown: str
-    size: int
-    pins: frozenset[int] = frozenset()
-    roots: dict[int, bytes] = field(default_factory=dict)
-    frontier: Frontier = field(default_factory=Frontier)
-    tail: int = 0
-    """Complete lines beyond the checkpoint, known once all lines were read."""
-    torn: bool = False
+    def __init__(self, path: Path, shown: str, size: int, pins: frozenset[int] = frozenset()) -> None:
+        self.path = path
+        self.shown = shown
+        self.size = size
+        self.pins = pins
+        self.roots: dict[int, bytes] = {}
+        self.frontier = Frontier()
+        self.tail = 0
+        """Complete lines beyond the checkpoint, known once all lines were read."""
+        self.torn = False
 
     def lines(self, kind: str) -> Iterator[bytes]:
         """Yield each line without its LF.

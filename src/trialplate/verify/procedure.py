@@ -16,7 +16,6 @@ Nothing is written, run, scored or fetched. A check that could not be made is SK
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from trialplate.errors import FormatError, VerificationError
@@ -35,13 +34,13 @@ from trialplate.verify.record_view import read_record
 __all__ = ["Verified", "verify"]
 
 
-@dataclass(eq=False, repr=False)
 class Verified:
     """What was found, and the gate to a decision where ledger and record could both be read."""
 
-    report: Report
-    ledger: LedgerView | None = None
-    gate: Gate | None = None
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.ledger: LedgerView | None = None
+        self.gate: Gate | None = None
 
 
 def verify(found: Found, reader: Reader, others: Others | None = None) -> Verified:

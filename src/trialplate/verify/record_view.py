@@ -7,7 +7,6 @@ the memory that its cells take.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,29 +38,38 @@ from trialplate.verify.log_file import MAX_NOTE, MAX_PLAN, LogFile, Signed, read
 __all__ = ["RecordView", "board_at", "plan_commitments", "read_plan", "read_record"]
 
 
-@dataclass(eq=False, repr=False)
 class RecordView:
     """A record that was read up to its checkpoint."""
 
-    folder: Path
-    run_id: str
-    plan: Plan
-    matrix: Matrix
-    start: RunStart
-    signed: Signed
-    board: Board = field(default_factory=Board)
-    opened: RunOpen | None = None
-    closed: RunClose | None = None
-    adopted: int = 0
-    """Lines that a resume took over beyond a checkpoint."""
-    commitments: list[str] = field(default_factory=list)
-    """Every commitment of the plan, then of the record, in order."""
-    far_texts: set[str] = field(default_factory=set)
-    """What far ends named: finish reasons, models, request ids."""
-    roots: dict[int, bytes] = field(default_factory=dict)
-    """Root at each size that the ledger speaks of."""
-    end: LedgerEntry | None = None
-    """The ledger's run.end."""
+    def __init__(
+        self,
+        folder: Path,
+        run_id: str,
+        plan: Plan,
+        matrix: Matrix,
+        start: RunStart,
+        signed: Signed,
+        end: LedgerEntry | None = None,
+    ) -> None:
+        self.folder = folder
+        self.run_id = run_id
+        self.plan = plan
+        self.matrix = matrix
+        self.start = start
+        self.signed = signed
+        self.board = Board()
+        self.opened: RunOpen | None = None
+        self.closed: RunClose | None = None
+        self.adopted = 0
+        """Lines that a resume took over beyond a checkpoint."""
+        self.commitments: list[str] = []
+        """Every commitment of the plan, then of the record, in order."""
+        self.far_texts: set[str] = set()
+        """What far ends named: finish reasons, models, request ids."""
+        self.roots: dict[int, bytes] = {}
+        """Root at each size that the ledger speaks of."""
+        self.end = end
+        """The ledger's run.end."""
 
     @property
     def size(self) -> int:

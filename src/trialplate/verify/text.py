@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from trialplate.record import codec
-from trialplate.record.values import Decision, Json, PassMark, Rule, RuleResult, Selector
+from trialplate.record.frozen import Json
+from trialplate.record.values import Decision, PassMark, Rule, RuleResult, Selector
 from trialplate.verify.findings import CHECKS, Report
 from trialplate.verify.gate import attempt_text
 

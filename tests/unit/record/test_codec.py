@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import pytest
@@ -11,12 +10,11 @@ from value_documents import BAD, GOOD, VALUE_CLASSES, is_required
 
 from trialplate.errors import FormatError
 from trialplate.record import codec
+from trialplate.record.frozen import AtLeast, Pattern, fields
 from trialplate.record.values import (
-    AtLeast,
     Configuration,
     Entry,
     Money,
-    Pattern,
     Plan,
     Rule,
     Selector,

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -158,7 +157,7 @@ _REACHES: list[dict[str, Any]] = [
     {"settings": {"temperature": 0.6}},
     {"settings": {}},
     {"texts": ()},
-    {"texts": (replace(_TEXT, role="document", name="a.md"),)},
+    {"texts": (_TEXT.replace(role="document", name="a.md"),)},
     {"files": ()},
     {"subject": "v2"},
     {"subject": None},
@@ -179,13 +178,13 @@ _LABELS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("change", _REACHES, ids=str)
 def test_attempt_key_changes_with_what_reaches_the_model(change: dict[str, Any]) -> None:
     """Another prompt, setting, document, endpoint or subject is another thing under test."""
-    assert attempt_key(replace(_FULL, **change)) != attempt_key(_FULL)
+    assert attempt_key(_FULL.replace(**change)) != attempt_key(_FULL)
 
 
 @pytest.mark.parametrize("change", _LABELS, ids=str)
 def test_attempt_key_is_not_reset_by_labels_prices_or_limits(change: dict[str, Any]) -> None:
     """Renaming a model does not make its rejected run disappear; the configuration's digest still tells them apart."""
-    changed = replace(_FULL, **change)
+    changed = _FULL.replace(**change)
     assert attempt_key(changed) == attempt_key(_FULL)
     assert configuration_digest(changed) != configuration_digest(_FULL)
 

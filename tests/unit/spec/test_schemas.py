@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -20,6 +19,7 @@ from pydantic_core import SchemaValidator, ValidationError
 
 from trialplate.errors import FormatError
 from trialplate.record import codec, values
+from trialplate.record.frozen import MISSING, Value, fields
 from trialplate.spec import schemas, yaml_strict
 from trialplate.spec.document import plain
 
@@ -117,12 +117,12 @@ def documents_of(kind: Any) -> st.SearchStrategy[Any]:
         return st.tuples(*map(documents_of, arguments)).map(list)
     if origin is not None and issubclass(origin, Mapping):
         return st.dictionaries(st.text("ab", min_size=1, max_size=2), documents_of(arguments[1]), max_size=2)
-    assert is_dataclass(kind)
+    assert issubclass(kind, Value)
     hints = get_type_hints(kind, include_extras=True)
     required: dict[str, st.SearchStrategy[Any]] = {}
     optional: dict[str, st.SearchStrategy[Any]] = {}
     for item in fields(kind):
-        has_default = item.default is not MISSING or item.default_factory is not MISSING
+        has_default = item.default is not MISSING
         needed = not has_default or item.name in {"format", "v"}
         (required if needed else optional)[item.name] = documents_of(hints[item.name])
     return st.fixed_dictionaries(required, optional=optional)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -151,10 +150,10 @@ def test_read_ledger_known_under_another_key_or_genesis_is_found(made: Project) 
     known = read_known(made.home)
     (origin,) = known
     other = signer_from_seed("OTHER", bytes(range(32))).public
-    _, report = read(made, Reader(known={origin: replace(known[origin], key=other)}))
+    _, report = read(made, Reader(known={origin: known[origin].replace(key=other)}))
     assert "KEY-CHANGED" in codes(report)
     assert report.level == "A0"
-    _, report = read(made, Reader(known={origin: replace(known[origin], genesis=DIGEST)}))
+    _, report = read(made, Reader(known={origin: known[origin].replace(genesis=DIGEST)}))
     assert codes(report) == ["GENESIS-CHANGED"]
 
 
@@ -234,7 +233,7 @@ def test_run_start_that_names_what_comes_after_it_is_found(project: Project, fie
     """A mark or a test set that is committed after the start was chosen after it."""
     view = project.view()
     later = EntryRef(seq=len(view.entries) + 1, digest=DIGEST)
-    body = replace(start_of(view), **{"run_id": OTHER, field: later})
+    body = start_of(view).replace(**{"run_id": OTHER, field: later})
     project.writer().append("run.start", codec.to_json(body))
     _, report = read(project)
     expected = "MARK-AFTER-RESULTS" if field == "pass_mark" else "TESTSET-AFTER-RESULTS"
@@ -249,8 +248,8 @@ def test_run_start_that_names_another_line_or_kind_is_found(project: Project, fi
     start = start_of(view)
     right: EntryRef = getattr(start, field)
     genesis = view.entries[0].ref
-    for wrong in (replace(right, digest=DIGEST), genesis):
-        body = replace(start, **{"run_id": OTHER, field: wrong})
+    for wrong in (right.replace(digest=DIGEST), genesis):
+        body = start.replace(**{"run_id": OTHER, field: wrong})
         project.writer().append("run.start", codec.to_json(body))
         _, report = read(project)
         assert "COMMIT-MISSING" in codes(report)
@@ -260,8 +259,8 @@ def test_run_start_with_the_mark_of_another_test_set_is_found(project: Project) 
     """A mark is committed for one test set."""
     view = project.view()
     first = next(view.bodies(CommitTestSet)).body
-    other = project.writer().append("commit.testset", codec.to_json(replace(first, name="other"))).ref
-    project.writer().append("run.start", codec.to_json(replace(start_of(view), run_id=OTHER, test_set=other)))
+    other = project.writer().append("commit.testset", codec.to_json(first.replace(name="other"))).ref
+    project.writer().append("run.start", codec.to_json(start_of(view).replace(run_id=OTHER, test_set=other)))
     _, report = read(project)
     assert codes(report) == ["MARK-MISMATCH"]
 
@@ -269,7 +268,7 @@ def test_run_start_with_the_mark_of_another_test_set_is_found(project: Project) 
 def test_commit_whose_digest_is_not_of_its_mark_is_found(project: Project) -> None:
     """The digest beside a mark is checked, so that nobody quotes another one."""
     mark: CommitPassMark = next(project.view().bodies(CommitPassMark)).body
-    project.writer().append("commit.passmark", codec.to_json(replace(mark, digest=DIGEST)))
+    project.writer().append("commit.passmark", codec.to_json(mark.replace(digest=DIGEST)))
     _, report = read(project)
     assert codes(report) == ["MARK-MISMATCH"]
 

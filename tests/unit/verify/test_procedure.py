@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -200,10 +199,10 @@ def test_decide_after_a_start_that_names_other_configurations_is_a_finding_and_n
     """A run.start that does not fit its plan is told; whoever signed it cannot make the verifier fall over."""
     view = project.view()
     start: RunStart = view.starts()[0].body
-    renamed = tuple(replace(item, name=f"other-{item.name}") for item in start.configurations)
+    renamed = tuple(item.replace(name=f"other-{item.name}") for item in start.configurations)
     twin = project.runs[0].with_name("20261130T100000000Z-0123abcd")
     shutil.copytree(project.runs[0], twin)
-    project.writer().append("run.start", codec.to_json(replace(start, run_id=twin.name, configurations=renamed)))
+    project.writer().append("run.start", codec.to_json(start.replace(run_id=twin.name, configurations=renamed)))
     done = project.verify(twin)
     assert "CONFIGURATION-MISMATCH" in found(done.report)
 
