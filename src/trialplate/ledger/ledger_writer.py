@@ -26,9 +26,9 @@ from trialplate.ledger.lock import LOCK_NAME, TIMEOUT_S, hold
 from trialplate.ledger.log_writer import CHECKPOINT, Clock, LogWriter, SetAside, open_entries
 from trialplate.record import canonical, codec
 from trialplate.record.frozen import Json
-from trialplate.record.log import MAX_ENTRY, inclusion_proof, leaf_hash
+from trialplate.record.log import inclusion_proof, leaf_hash
 from trialplate.record.note import Checkpoint, Signer
-from trialplate.record.values import LEDGER_TYPES, Entry, EntryRef
+from trialplate.record.values import LEDGER_TYPES, EntryRef
 from trialplate.verify.known import Known, read_known
 from trialplate.verify.log_file import MAX_NOTE, LogFile, read_checkpoint, read_small
 
@@ -195,18 +195,9 @@ class LedgerWriter:
             seen = read_checkpoint(known.checkpoint, [known.key], log.origin, "the checkpoint known here").checkpoint
         shown = f"{self.folder.name}/{ENTRIES}"
         reader = LogFile(log.file.path, shown, point.size, frozenset({seen.size} if seen is not None else ()))
-        ledger = _Open(log, note, [], "")
-        end, line = 0, b""
-        for line in reader.lines("LEDGER"):
-            ledger.genesis = ledger.genesis or canonical.digest(line)
-            ledger.leaves.append(leaf_hash(line))
-            log.take(line, "")
-            end += len(line) + 1
-        if log.root != point.root:
-            raise VerificationError("its lines do not have the root of the checkpoint", where=shown, code="LEDGER-ROOT")
-        if not line:
-            raise VerificationError("the checkpoint covers no entry", where=shown, code="LEDGER-TRUNCATED")
-        log.time = codec.decode(Entry, canonical.decode(line, shown, MAX_ENTRY), shown).time
+        lines: list[bytes] = []
+        end = log.take_signed(reader, "LEDGER", point.root, lines.append)
+        ledger = _Open(log, note, [leaf_hash(line) for line in lines], canonical.digest(lines[0]))
         if known is not None and seen is not None:
             self._check_known(ledger, known, seen, reader)
         return ledger, end

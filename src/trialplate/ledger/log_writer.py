@@ -5,7 +5,7 @@ This is the one module that makes log lines and signs checkpoints; `ledger_write
 caller holds the log's lock. A line that could not be written whole is not in the file; an earlier time than that of
 the line before is never written; a checkpoint is only ever signed over lines that went through `add` or `take`.
 
-What this module refuses to do: decide whether the lines already there are right (its callers compare roots first).
+What this module refuses to do: read or believe a checkpoint (its callers do, and name the root it signs).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from trialplate.record import canonical
 from trialplate.record.frozen import Json
 from trialplate.record.log import MAX_ENTRY, Frontier, leaf_hash, split_lines
 from trialplate.record.note import Checkpoint, Signer, format_checkpoint, sign_note
+from trialplate.verify.log_file import LogFile, typed_entry
 
 __all__ = ["CHECKPOINT", "Clock", "LogWriter", "SetAside", "open_entries", "set_aside"]
 
@@ -115,6 +116,35 @@ class LogWriter:
         """Account for a line that already stands in the file, after the ones taken before."""
         self._frontier.append(leaf_hash(line))
         self.time = time
+
+    def take_signed(
+        self, reader: LogFile, kind: str, root: bytes, each: Callable[[bytes], object] | None = None
+    ) -> int:
+        """Account for every line that the reader yields, which must have this root; return the offset of their end.
+
+        Args:
+            reader: the lines of this log's file that a checkpoint covers.
+            kind: "LEDGER" or "RECORD", the first word of the codes.
+            root: what that checkpoint signs.
+            each: told every line, before it is known whether they hold.
+
+        Raises:
+            VerificationError: FILE-MISSING, ...-TRUNCATED, ...-ROOT; ...-TRUNCATED also where it covers no line.
+            FormatError: a line is too long, or the last one is no entry.
+        """
+        end, line = 0, b""
+        for line in reader.lines(kind):
+            self.take(line, "")
+            if each is not None:
+                each(line)
+            end += len(line) + 1
+        if self.root != root:
+            message = "its lines do not have the root of the checkpoint"
+            raise VerificationError(message, where=reader.shown, code=f"{kind}-ROOT")
+        if not self.size:
+            raise VerificationError("the checkpoint covers no entry", where=reader.shown, code=f"{kind}-TRUNCATED")
+        self.time = typed_entry(line, self.size - 1, f"{reader.shown}:{self.size}", self._types)[0].time
+        return end
 
     def add(self, kind: str, body: Json, by: Sequence[str] = ()) -> bytes:
         """Write one entry with one call to the kernel, and return its line without LF.

@@ -131,7 +131,8 @@ class RecordWriter:
             file = open_entries(folder / RECORD)
             locks.callback(file.close)
             log = LogWriter(file, origin, signer, RECORD_TYPES, clock)
-            end = _take_signed(log, f"{folder.name}/{RECORD}", point)
+            reader = LogFile(file.path, f"{folder.name}/{RECORD}", point.size)
+            end = log.take_signed(reader, "RECORD", point.root)
             writer = cls(log, locks, content, ticks)
             writer._synced, writer.note = point.size, note
             writer._take_tail(end, closed)
@@ -232,16 +233,3 @@ class RecordWriter:
                 code="RECORD-UNSIGNED-TAIL",
             ) from error
         return entry.time
-
-
-def _take_signed(log: LogWriter, shown: str, point: Checkpoint) -> int:
-    """Account for the lines that the checkpoint covers, and return the offset at which they end."""
-    end, line = 0, b""
-    for line in LogFile(log.file.path, shown, point.size).lines("RECORD"):
-        log.take(line, "")
-        end += len(line) + 1
-    if log.root != point.root:
-        raise VerificationError("its lines do not have the root of the checkpoint", where=shown, code="RECORD-ROOT")
-    if line:
-        log.time = typed_entry(line, point.size - 1, f"{shown}:{point.size}", RECORD_TYPES)[0].time
-    return end
