@@ -46,6 +46,7 @@ _BOM = b"\xef\xbb\xbf"
 _HIGH_LEAD_BYTE = re.compile(rb"[\xee-\xff]")
 """Begins the UTF-8 form of a character from U+E000 on, and nothing below."""
 _SAFE_DIGITS = 15
+_AS_THEY_ARE = frozenset({str, bool, type(None)})
 
 _ENCODER = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
@@ -96,14 +97,14 @@ def digest_value(value: Json) -> str:
 def _plain(value: Json) -> Json:
     """Copy a value for the standard encoder: integral floats become the integers that RFC 8785 writes for them."""
     kind = type(value)
-    if kind is str or kind is bool or value is None:
+    if kind in _AS_THEY_ARE:
         return value
     if kind is dict:
         if set(map(type, value)) - {str}:
             raise _NotPlain
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: item if type(item) in _AS_THEY_ARE else _plain(item) for key, item in value.items()}
     if kind is list or kind is tuple:
-        return [_plain(item) for item in value]
+        return [item if type(item) in _AS_THEY_ARE else _plain(item) for item in value]
     if kind is int and -MAX_INTEGER <= value <= MAX_INTEGER:
         return value
     if kind is float and -MAX_INTEGER <= value <= MAX_INTEGER:

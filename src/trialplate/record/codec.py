@@ -22,7 +22,8 @@ _Reader = Callable[[Any], Any]
 _VERSIONS = frozenset({"format", "v"})
 """Fields that name a format's version; a reader refuses those it does not know."""
 _readers: dict[Any, _Reader] = {}
-_writers: dict[type, tuple[tuple[str, Any, bool], ...]] = {}
+_writers: dict[type, tuple[tuple[str, Any], ...]] = {}
+_ATOMS = frozenset({str, int, float, bool, type(None)})
 
 
 def decode(cls: type[T], raw: Json, where: str = "") -> T:
@@ -41,23 +42,25 @@ def decode(cls: type[T], raw: Json, where: str = "") -> T:
 
 def to_json(value: Any) -> Json:
     """Return the JSON form of a value: absent fields left out, tuples as lists."""
-    if isinstance(value, str | int | float | None):
+    kind = type(value)
+    if kind in _ATOMS:
         return value
-    plan = _writers.get(type(value))
+    plan = _writers.get(kind)
     if plan is None and isinstance(value, Value):
-        plan = _writers[type(value)] = tuple((f.name, f.default, _required(f)) for f in fields(type(value)))
+        plan = _writers[kind] = tuple((f.name, MISSING if _required(f) else f.default) for f in fields(kind))
     if plan is not None:
+        held = value.__dict__
         out = {}
-        for name, default, required in plan:
-            item = getattr(value, name)
-            if required or item != default:
-                out[name] = to_json(item)
+        for name, default in plan:
+            item = held[name]
+            if item is not default and item != default:
+                out[name] = item if type(item) in _ATOMS else to_json(item)
         return out
     if isinstance(value, Mapping):
         return {key: to_json(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
         return [to_json(item) for item in value]
-    raise TypeError(f"no JSON form for {type(value).__name__}")
+    raise TypeError(f"no JSON form for {kind.__name__}")
 
 
 def _required(item: Field) -> bool:
