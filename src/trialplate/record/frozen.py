@@ -7,7 +7,7 @@
 
 A subclass's annotations are its fields, in order; what is assigned there is a field's default. `codec` reads and writes
 values by these fields, and pydantic makes their schemas, without being imported here. Type checkers read `Value` as a
-frozen dataclass. It is none, since `dataclasses` takes an eighth of the time in which a verifier has to start (ADR 3).
+frozen dataclass. It is none, since `dataclasses` takes an eighth of the time in which a verifier has to start (ADR 16).
 """
 
 import re
@@ -19,7 +19,7 @@ __all__ = ["MISSING", "AtLeast", "Field", "Json", "Pattern", "Value", "fields"]
 Json = Any
 """A JSON value: None, bool, int, float, str, list or dict of these."""
 
-MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
+MISSING: Any = object()
 """The default of a field that has none."""
 
 
@@ -95,11 +95,14 @@ class Value:
     def __init__(self, *placed: Any, **given: Any) -> None:
         names, defaults, required = _shapes.get(type(self)) or _shape(type(self))
         if placed:
-            given = {**dict(zip(names, placed, strict=False)), **given}
+            first = dict(zip(names, placed, strict=False))
+            if len(first) != len(placed) or first.keys() & given.keys():
+                raise TypeError(f"{type(self).__name__}: more values by place than fields, or a field given twice")
+            given = {**first, **given}
         held = {**defaults, **given}
-        if len(held) != len(names) or not required <= given.keys() or len(placed) > len(names):
+        if len(held) != len(names) or not required <= given.keys():
             wrong = sorted((required - given.keys()) | (given.keys() - set(names)))
-            raise TypeError(f"{type(self).__name__}: missing or unknown {', '.join(wrong) or 'fields'}")
+            raise TypeError(f"{type(self).__name__}: missing or unknown {', '.join(wrong)}")
         self.__dict__.update(held)
 
     def replace(self, **changes: Any) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from small_runs import configuration, ended
@@ -43,6 +43,22 @@ def test_value_equality_is_of_class_and_content() -> None:
     assert ref != EntryRef(seq=2, digest=DIGEST)
     assert ref != ("seq", 1)
     assert ref.replace(seq=2) == EntryRef(seq=2, digest=DIGEST)
+
+
+@pytest.mark.parametrize(
+    ("placed", "given", "said"),
+    [
+        ((), {"seq": 1}, "missing or unknown digest"),
+        ((), {"seq": 1, "digest": DIGEST, "size": 2}, "missing or unknown size"),
+        ((), {"seq": 1, "digset": DIGEST}, "missing or unknown digest, digset"),
+        ((1, DIGEST, 2), {}, "more values"),
+        ((1, DIGEST), {"seq": 2}, "given twice"),
+    ],
+)
+def test_value_takes_each_of_its_fields_once(placed: tuple[Any, ...], given: dict[str, Any], said: str) -> None:
+    """As a function's arguments: none missing, none unknown, none twice."""
+    with pytest.raises(TypeError, match=said):
+        EntryRef(*placed, **given)
 
 
 def test_value_shows_its_fields() -> None:
