@@ -248,6 +248,37 @@ def test_rejected_run_that_is_called_a_pilot_afterwards_counts(
     assert "START-MISMATCH" in said.out + said.err
 
 
+@pytest.mark.parametrize("mark", ["0.75", "0.8"])
+def test_rejected_run_called_a_pilot_whose_plan_is_hidden_counts(tmp_path: Path, mark: str) -> None:
+    """Whether it was a pilot cannot be told without its plan, and then it counts: with the same plan it can be told."""
+    project = SmallProject.write(tmp_path, plan_text("  s: {runner: command, argv: [sh, bot.sh]}", repeats=1))
+    better = tmp_path / "better"
+    (project.root / "bot.sh").write_text(
+        f"cat >/dev/null; if [ -e '{better}' ]; then echo Paris 4 blue 8; fi\n", encoding="utf-8"
+    )
+    project.run()
+    better.touch()
+    project.set_plan(plan_text("  s: {runner: command, argv: [sh, bot.sh]}", repeats=1, mark=mark))
+    project.run()
+    first, second = project.runs
+    forger = Forger(project, run=first)
+    forger.of("run.start")["body"].update(selection="pilot", narrowing={"limit": 100})
+    forger.sign()
+    Forger(project, run=second).sign()
+    shutil.rmtree(first)
+    said = project.as_stranger(tmp_path)("gate", second.name, "--no-append", "--json")
+    assert said.code == 1
+    assert said.json["decision"]["reasons"] == ["attempt_open"]
+
+
+def test_pilot_that_was_put_away_does_not_count(finished: SmallProject) -> None:
+    """A pilot of the same plan is known as one by its run.start alone."""
+    finished.run("--limit", "1")
+    finished.run()
+    shutil.rmtree(finished.runs[-2])
+    assert finished("gate", "latest", "--model", "good").code == 0
+
+
 def test_decision_that_rests_on_a_run_that_is_not_here_is_told(finished: SmallProject, tmp_path: Path) -> None:
     """V19 does not say that a decision was derived again where it had to take its word for an attempt."""
     finished.run()

@@ -138,7 +138,7 @@ class Gate:
             self.report.found("RUN-MISSING", f"stated decisions rest on what they say of {shown}, not here", note=True)
         how = "as far as the runs are here" if self.unseen else "to the last fraction"
         if entries:
-            self.report.passed("V19", f"{len(entries)} stated decisions were derived again, {how}")
+            self.report.passed("V19", f"stated decisions derived again, {how}: {len(entries)}")
         else:
             self.report.skip("V19", "no decision is stated about this run yet; `trialplate gate` derives one")
 
@@ -212,11 +212,11 @@ class Gate:
         return [entry for entry in self.ledger.starts() if self._overlaps(entry.body)]
 
     def _full(self, other: RunStart) -> bool:
-        """Say whether a run was of its whole plan: calling it a pilot does not make it one."""
+        """Say whether a run was of its whole plan: neither calling it a pilot nor hiding its plan makes it less."""
         if other.selection == "full" or other.narrowing is None:
             return True
         plan = self._plan_of(other)
-        return plan is not None and narrow(plan, other.narrowing).size == narrow(plan, None).size
+        return plan is None or narrow(plan, other.narrowing).size == narrow(plan, None).size
 
     def _overlaps(self, other: RunStart) -> bool:
         """Say whether two runs share a case; where the other plan is not here to tell, they do."""
@@ -227,6 +227,8 @@ class Gate:
 
     def _plan_of(self, other: RunStart) -> Plan | None:
         """Return the plan of another run, if it is here and is the one that was started."""
+        if other.plan == self.record.start.plan:
+            return self.record.plan
         try:
             raw, plan = read_plan(self.runs / other.run_id, f"runs/{other.run_id}")
         except (FormatError, VerificationError):
