@@ -27,7 +27,8 @@ say trialplate verify latest
 
 record=$(ls -d runs/*)/record.jsonl
 printf '\nNow one digit of the record is changed: the first "passed": a metric of 1 becomes 0.\n'
-sed -i.original '0,/"metrics":{"correct":1}/s//"metrics":{"correct":0}/' "$record"
+cp "$record" "$record.original"
+awk '!done { done = sub(/"metrics":\{"correct":1\}/, "\"metrics\":{\"correct\":0}") } { print }' "$record.original" >"$record"
 refused 3 trialplate verify latest
 mv "$record.original" "$record"
 printf '\nPut back, it holds again: '

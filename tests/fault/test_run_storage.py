@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import resource
 import stat
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from processes import PATIENCE_S, start
-from small_project import ANSWERS_GOOD, SmallProject, plan_text
+from small_project import ANSWERS_GOOD, CASES, CRITICAL, SmallProject, plan_text
 
 PR_CAPBSET_DROP = 24
 CAP_DAC_OVERRIDE = 1
@@ -231,3 +233,61 @@ def test_run_whose_output_is_closed_still_leaves_a_whole_record(begun: SmallProj
     ended(process)
     assert begun.types()[-1] == "run.end"
     assert begun.codes() == set()
+
+
+# ------------------------------------------------------------------------------------- stderr, and what it cannot show
+
+
+def full_stderr() -> None:
+    """Send stderr to a device that takes nothing."""
+    os.dup2(os.open("/dev/full", os.O_WRONLY), 2)
+
+
+@pytest.mark.parametrize("prepare", [full_stderr, lambda: os.close(2)], ids=["full", "closed"])
+@pytest.mark.parametrize(
+    ("command", "expect"),
+    [
+        (["gate", "latest", "--json"], 1),
+        (["verify", "latest", "--json"], 0),
+        (["run", "--yes", "--json"], 0),
+        (["gate", "nowhere"], 2),
+        ([], 2),
+    ],
+    ids=["gate", "verify", "run", "unknown run", "nothing"],
+)
+def test_stderr_that_takes_nothing_changes_no_answer(
+    begun: SmallProject, prepare: Callable[[], None], command: list[str], expect: int
+) -> None:
+    """What is said aside is lost, the exit status is not, and nothing of it gets into the JSON on stdout."""
+    begun.run()
+    process = start(begun, *command, prepare=prepare)
+    out, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == expect
+    if expect != 2:
+        json.loads(out)
+    else:
+        assert out == ""
+
+
+def test_terminal_that_knows_ascii_alone_shows_every_name(tmp_path: Path) -> None:
+    """A case id that its encoding cannot show is escaped; the decision is appended and told all the same."""
+    plan = plan_text("  m: {runner: stand-in, answers: {'*': no}}", rules=CRITICAL, repeats=1)
+    project = SmallProject.write(tmp_path, plan, CASES.replace("q1,", "qé,"))
+    project.run()
+    process = start(project, "gate", "latest", PYTHONIOENCODING="ascii")
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, "Traceback" in err) == (1, False)
+    assert "case_failed; q\\xe9" in out
+    assert project.types()[-1] == "decision"
+
+
+def test_command_that_needs_more_than_the_auditor_has_says_so(begun: SmallProject) -> None:
+    """Installed with two packages, the front door opens for verify and gate, and names what the others lack."""
+    script = "import sys; sys.modules['typer'] = None; from trialplate.cli.main import run; run()"
+    with begun.environment():
+        done = subprocess.run(
+            [sys.executable, "-c", script, "ledger", "log"], capture_output=True, text=True, check=False, timeout=60
+        )
+    assert done.returncode == 2
+    assert "this command needs the package typer" in done.stderr
+    assert "do: install it whole" in done.stderr

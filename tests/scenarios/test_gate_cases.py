@@ -45,7 +45,7 @@ def test_run_of_an_empty_test_set_is_refused_before_anything(fresh: SmallProject
     fresh.set_plan((fresh.root / "trialplate.yaml").read_text().replace("cases/q.csv", "cases/empty.jsonl"))
     said = fresh("run", "--yes")
     assert said.code == 2
-    assert "the test set has no cases" in said.err
+    assert "there are no cases in this file" in said.err
     assert nothing_was_made(fresh)
 
 

@@ -18,6 +18,7 @@ from trialplate.errors import EXIT_USAGE
 
 __all__ = ["app", "application"]
 
+HELP = {"help_option_names": ["--help", "-h"]}
 app = typer.Typer(
     name="trialplate",
     help="Acceptance testing for language models and agents: commit a pass mark, run, gate, verify.",
@@ -25,13 +26,16 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     add_completion=False,
+    context_settings=HELP,
 )
-keys_app = typer.Typer(help="Signing keys: made here, kept outside of every project.", no_args_is_help=True)
-ledger_app = typer.Typer(help="The project's ledger.", no_args_is_help=True)
+keys_app = typer.Typer(
+    help="Signing keys: made here, kept outside of every project.", no_args_is_help=True, context_settings=HELP
+)
+ledger_app = typer.Typer(help="The project's ledger.", no_args_is_help=True, context_settings=HELP)
 app.add_typer(keys_app, name="keys")
 app.add_typer(ledger_app, name="ledger")
 
-PlanArgument = Annotated[Path, typer.Argument(metavar="[PLAN]", help="trialplate.yaml, or the folder that holds it.")]
+PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", readable=False, help="trialplate.yaml, or its folder.")]
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A path, a run id, its beginning, or latest.")]
 LedgerOption = Annotated[Path | None, typer.Option("--ledger", metavar="DIR", help="The ledger, if it is not above.")]
 HERE = Path("trialplate.yaml")
@@ -41,6 +45,10 @@ def application(arguments: Sequence[str]) -> int:
     """Run the application and return the exit code."""
     try:
         code = get_command(app).main(list(arguments), prog_name="trialplate", standalone_mode=False)
+    except SystemExit as done:
+        if isinstance(done.__context__, OSError):
+            raise done.__context__ from None  # the parser takes a closed output for a negative answer
+        raise
     except Exception as error:
         shown = getattr(error, "show", None)
         if shown is None or not hasattr(error, "exit_code"):

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Sequence
 
-from trialplate.errors import StorageError, TrialplateError
+from trialplate.errors import StorageError, TrialplateError, UsageError
 from trialplate.record.values import Decision
 from trialplate.verify import cli
 from trialplate.verify.ledger_view import LedgerView
+from trialplate.verify.output import tell
 from trialplate.verify.procedure import Verified
 
 __all__ = ["check"]
@@ -25,7 +25,7 @@ TRIES = 5
 
 def check(arguments: Sequence[str]) -> int:
     """Run `verify` or `gate` and return the exit code."""
-    options = cli.parser().parse_args(arguments)
+    options = cli.parsed(arguments)
     if options.command == "verify":
         code, done = cli.verify_paths(options, os.environ)
         for item in done:
@@ -70,7 +70,7 @@ def _remember(done: Verified) -> None:
     try:
         remember(folder, ledger.origin, ledger.keys[0], ledger.entries[0].ref.digest, ledger.signed.note)
     except TrialplateError as error:
-        print(f"note: this checkpoint could not be remembered: {error}", file=sys.stderr)
+        tell(f"note: this checkpoint could not be remembered: {error}")
 
 
 def _append(ledger: LedgerView, decision: Decision) -> None:
@@ -81,6 +81,10 @@ def _append(ledger: LedgerView, decision: Decision) -> None:
     from trialplate.cli.project import open_writer
     from trialplate.record import codec
 
-    writer = open_writer(ledger.folder, ledger.keys[0].line)
+    try:
+        writer = open_writer(ledger.folder, ledger.keys[0].line)
+    except UsageError as error:
+        error.hint = f"decide without appending, with --no-append; or {error.hint}"
+        raise
     entry = writer.append("decision", codec.to_json(decision), at=len(ledger.entries))
-    print(f"decision appended as ledger entry {entry.seq}", file=sys.stderr)
+    tell(f"decision appended as ledger entry {entry.seq}")

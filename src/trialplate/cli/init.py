@@ -6,6 +6,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import shlex
 import shutil
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -32,7 +33,9 @@ def init_project(starter: str, folder: Path) -> int:
         near = difflib.get_close_matches(starter, there, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(there)}"
         raise UsageError(f"there is no starter {starter!r}", hint=hint)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and not folder.is_dir():
+        raise UsageError("this is no folder", where=str(folder), hint="name a new one; nothing was changed")
+    if folder.exists() and any(folder.iterdir()):
         raise UsageError("this folder is not empty", where=str(folder), hint="name a new one; nothing was changed")
     above = ledger_above(folder.absolute().parent)
     if above is not None:
@@ -48,6 +51,6 @@ def init_project(starter: str, folder: Path) -> int:
     key = load_signer(name, os.environ)
     origin = begin_ledger(folder, name, key)
     print(f"made {folder} with the ledger {origin}, signed by {key.line}")
-    print(f"next:\n  cd {folder}\n  trialplate run            # the estimate; nothing is spent")
+    print(f"next:\n  cd {shlex.quote(str(folder))}\n  trialplate run            # the estimate; nothing is spent")
     print("  trialplate run --yes\n  trialplate report --by-tag")
     return EXIT_DONE

@@ -16,7 +16,7 @@ from trialplate.record.values import CommitPassMark, CommitTestSet, Decision, Ge
 from trialplate.verify.findings import Report
 from trialplate.verify.known import config_folder
 from trialplate.verify.ledger_view import LedgerEntry
-from trialplate.verify.text import visible
+from trialplate.verify.text import counted, visible
 
 __all__ = ["begin", "doctor", "show_entry", "show_log"]
 
@@ -55,13 +55,13 @@ def _words(entry: LedgerEntry) -> Iterator[str]:
     if isinstance(body, Genesis):
         yield body.origin
     elif isinstance(body, CommitTestSet):
-        yield f"{body.name}: {body.cases} cases"
+        yield f"{body.name}: {counted(body.cases, 'case')}"
     elif isinstance(body, CommitPassMark):
-        yield f"{len(body.mark.rules)} rules {body.digest[:19]}"
+        yield f"{counted(len(body.mark.rules), 'rule')} {body.digest[:19]}"
         if body.supersedes is not None:
             yield f"supersedes entry {body.supersedes.seq}"
     elif isinstance(body, RunStart):
-        yield f"{body.run_id} {body.selection} {body.trials} trials,"
+        yield f"{body.run_id} {body.selection} {counted(body.trials, 'trial')},"
         yield f"mark {body.pass_mark.seq}, test set {body.test_set.seq}"
     elif isinstance(body, RunEnd):
         yield f"{body.run_id} {body.status} at {body.size} lines"

@@ -13,15 +13,16 @@ import os
 import sys
 from collections.abc import Sequence
 
-from trialplate.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_USAGE, TrialplateError
+from trialplate.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_USAGE, TrialplateError, UsageError
 
 __all__ = ["main", "run"]
 
 
 def run() -> None:
     """Run the command line and exit: the console script."""
-    from trialplate.verify.output import flushed
+    from trialplate.verify.output import flushed, ready
 
+    ready()
     if sys.argv[1:2] not in (["verify"], ["gate"]):
         sys.exit(flushed(main(sys.argv[1:])))
     gc.disable()  # a check leaves no cycles behind; to look for them is a twentieth of its time
@@ -35,13 +36,21 @@ def main(arguments: Sequence[str]) -> int:
             from trialplate.cli.check import check
 
             return check(list(arguments))
-        if list(arguments) in ([], ["--help"]):
+        if list(arguments) in ([], ["--help"], ["-h"]):
             from trialplate.cli.front_page import PAGE
 
-            print(PAGE, end="", file=sys.stdout if arguments else sys.stderr)
-            return EXIT_DONE if arguments else EXIT_USAGE
-        from trialplate.cli.app import application
+            if not arguments:
+                from trialplate.verify.output import tell
 
+                tell(PAGE, end="")
+                return EXIT_USAGE
+            print(PAGE, end="")
+            return EXIT_DONE
+        try:
+            from trialplate.cli.app import application
+        except ModuleNotFoundError as error:
+            hint = "install it whole (pip install trialplate); verify and gate need rfc8785 and cryptography alone"
+            raise UsageError(f"this command needs the package {error.name}", hint=hint) from None
         return application(list(arguments))
     except TrialplateError as error:
         from trialplate.verify.cli import print_error
@@ -49,7 +58,9 @@ def main(arguments: Sequence[str]) -> int:
         print_error(error)
         return error.exit_code
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        from trialplate.verify.output import tell
+
+        tell("interrupted")
         return EXIT_INTERRUPTED
     except OSError as error:
         from trialplate.verify.output import no_output

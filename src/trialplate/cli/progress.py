@@ -14,6 +14,8 @@ from trialplate.engine.tally import Tally
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import TrialEnd
 from trialplate.verify.locate import ledger_above
+from trialplate.verify.output import tell
+from trialplate.verify.text import counted
 
 __all__ = ["Progress"]
 
@@ -24,8 +26,8 @@ LINE_EVERY_S = 10.0
 class Progress:
     """Tells how far a run has come."""
 
-    def __init__(self, matrix: Matrix, *, quiet: bool) -> None:
-        self.matrix, self.quiet = matrix, quiet
+    def __init__(self, matrix: Matrix, *, pilot: bool, quiet: bool) -> None:
+        self.matrix, self.pilot, self.quiet = matrix, pilot, quiet
         self.redraws = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self.last = time.monotonic()
 
@@ -34,8 +36,9 @@ class Progress:
         if self.quiet:
             return
         for what in commitments.made:
-            print(f"committed the {what} to the ledger", file=sys.stderr)
-        print(f"run {run_id}: {self.matrix.size} trials", file=sys.stderr)
+            tell(f"committed the {what} to the ledger")
+        pilot = " (a pilot: it never decides)" if self.pilot else ""
+        tell(f"run {run_id}: {counted(self.matrix.size, 'trial')}{pilot}")
 
     def ended(self, end: TrialEnd, tally: Tally) -> None:
         """Say how far it is, not more often than a reader can follow."""
@@ -45,33 +48,30 @@ class Progress:
             return
         self.last = now
         line = _line(tally)
-        print(
-            f"\r\x1b[2K{line}" if self.redraws else line, end="" if self.redraws else "\n", file=sys.stderr, flush=True
-        )
+        tell(f"\r\x1b[2K{line}" if self.redraws else line, end="" if self.redraws else "\n")
 
     def finished(self, finished: Finished) -> None:
         """Say how it ended, and what to type next."""
         if self.quiet:
             return
         if self.redraws:
-            print("\r\x1b[2K", end="", file=sys.stderr)
+            tell("\r\x1b[2K", end="")
         counts = finished.counts
         told = ", ".join(
             f"{number} {word}"
             for word in ("passed", "failed", "limit", "error", "absent")
             if (number := getattr(counts, word)) or word in ("passed", "failed")
         )
-        print(f"{finished.reason}: {told} of {counts.planned} trials in {counts.attempts} attempts", file=sys.stderr)
+        tell(
+            f"{finished.reason}: {told} of {counted(counts.planned, 'trial')} in {counted(counts.attempts, 'attempt')}"
+        )
         if finished.reason != "complete" or counts.error:
             unknown = counts.error + counts.absent + counts.skipped
             if finished.causes:
                 told = ", ".join(f"{number} {cause}" for cause, number in finished.causes.items())
-                print(f"errors: {told}; the report shows each", file=sys.stderr)
-            print(
-                f"{unknown} trials are unknown, neither passed nor failed; the record is signed and valid",
-                file=sys.stderr,
-            )
-        print(f"next: trialplate report {_named(finished)}", file=sys.stderr)
+                tell(f"errors: {told}; the report shows each")
+            tell(f"{unknown} trials are unknown, neither passed nor failed; the record is signed and valid")
+        tell(f"next: trialplate report {_named(finished)}")
 
 
 def _named(finished: Finished) -> str:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 from trialplate.errors import UsageError, VerificationError
@@ -17,6 +16,7 @@ from trialplate.verify.findings import Report
 from trialplate.verify.known import config_folder
 from trialplate.verify.ledger_view import LedgerView, read_ledger
 from trialplate.verify.locate import given_ledger, ledger_above
+from trialplate.verify.output import tell
 
 __all__ = ["begin_ledger", "find_ledger", "open_ledger", "open_writer", "verified_ledger"]
 
@@ -75,7 +75,8 @@ def find_ledger(here: Path, given: Path | None = None) -> Path:
     """
     found = given_ledger(here, given) if given else ledger_above(here.absolute())
     if found is None:
-        hint = "go to the project's folder, or give --ledger DIR; a new project gets one from `trialplate run --yes`"
+        hint = "go to the project's folder, or give --ledger DIR; a new project gets one from `trialplate run --yes`, "
+        hint += "or from `trialplate keys new NAME` and `trialplate ledger init`"
         raise UsageError("there is no ledger here or above", where=str(here), hint=hint, code="NO-LEDGER")
     return found
 
@@ -109,4 +110,4 @@ def open_ledger(folder: Path) -> tuple[LedgerView, LedgerWriter, LedgerKey]:
 
 
 def _tell(aside: SetAside) -> None:
-    print(f"LEDGER-TAIL-SET-ASIDE: {aside}; it was never signed, and is not in the ledger", file=sys.stderr)
+    tell(f"LEDGER-TAIL-SET-ASIDE: {aside}; it was never signed, and is not in the ledger")

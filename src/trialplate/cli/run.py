@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +20,10 @@ from trialplate.record import codec
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import Narrowing, Plan, Rule
 from trialplate.verify.known import config_folder, read_known
+from trialplate.verify.ledger_view import LedgerView
 from trialplate.verify.locate import ledger_above
-from trialplate.verify.text import selector_text, visible
+from trialplate.verify.output import tell
+from trialplate.verify.text import counted, selector_text, visible
 
 __all__ = ["RunOptions", "run_plan"]
 
@@ -70,6 +71,8 @@ def run_plan(plan: Path, options: RunOptions) -> int:
     ledger = ledger_above(folder.absolute())
     if not options.yes:
         prepared = _prepared(plan, secrets.token_bytes(32), options)
+        if ledger is None:
+            _check_new(folder.absolute(), prepared.plan.name)
         _print_estimate(prepared, ledger, options)
         return EXIT_DONE
     if ledger is None:
@@ -80,7 +83,10 @@ def run_plan(plan: Path, options: RunOptions) -> int:
     prepared = _prepared(plan, key.secret, options)
     from trialplate.engine.run import run_prepared
 
-    progress = Progress(prepared.matrix, quiet=options.json)
+    progress = Progress(prepared.matrix, pilot=prepared.narrowing is not None, quiet=options.json)
+    for warning in prepared.frozen.warnings:
+        tell(f"warning: {visible(warning)}")
+    _tell_unfinished(view)
     at_once = options.jobs or prepared.plan.concurrency
     finished = run_prepared(
         prepared, view, writer, key, os.environ, at_once=at_once, started=progress.started, progress=progress.ended
@@ -112,27 +118,40 @@ def _check_secrets(prepared: Prepared) -> None:
 
 
 def _begin(project: Path, name: str) -> Path:
-    """Make key and ledger for a project that never had either, and say so.
-
-    Only where no ledger, no run and no known checkpoint exists: else the history of a project could be shed by
-    deleting its ledger.
-    """
+    """Make key and ledger for a project that never had either, and say so."""
     from trialplate.ledger.keys import load_signer, new_key
 
+    _check_new(project, name)
     folder = config_folder(os.environ)
-    known = [origin for origin in read_known(folder) if origin.rpartition("-")[0] == name]
-    if known or (project / "runs").exists():
-        what = f"a ledger of that name is known here ({known[0]})" if known else "there are runs without their ledger"
-        hint = "restore the ledger, or begin another with `trialplate ledger init NAME`"
-        raise UsageError(f"this project has no ledger, but {what}", where=str(project), hint=hint, code="NO-LEDGER")
     path = folder / "keys" / f"{name}.key"
     given = os.environ.get("TRIALPLATE_KEY") or os.environ.get("TRIALPLATE_KEY_FILE")
     if not given and not path.exists():
         new_key(name, folder)
     key = load_signer(name, os.environ)
     origin = begin_ledger(project, name, key)
-    print(f"began the ledger {origin}, signed by {key.line}", file=sys.stderr)
+    tell(f"began the ledger {origin}, signed by {key.line}")
     return project / "ledger"
+
+
+def _check_new(project: Path, name: str) -> None:
+    """Refuse to make a ledger where there was one: else a project could shed its history by deleting it.
+
+    Raises:
+        UsageError: NO-LEDGER: a run is here, or a checkpoint of that name is known.
+    """
+    known = [origin for origin in read_known(config_folder(os.environ)) if origin.rpartition("-")[0] == name]
+    if known or (project / "runs").exists():
+        what = f"a ledger of that name is known here ({known[0]})" if known else "there are runs without their ledger"
+        hint = "restore the ledger, or begin another with `trialplate ledger init NAME`"
+        raise UsageError(f"this project has no ledger, but {what}", where=str(project), hint=hint, code="NO-LEDGER")
+
+
+def _tell_unfinished(ledger: LedgerView) -> None:
+    """Name the runs that stand open: each counts as an attempt until it is waived."""
+    for entry in ledger.starts():
+        run_id = entry.body.run_id
+        if entry.body.selection == "full" and ledger.end_of(run_id) is None and not ledger.waived(run_id):
+            tell(f"note: run {run_id} is unfinished, and counts as an attempt until it is waived")
 
 
 # -------------------------------------------------------------------------------------------------------- estimate
@@ -165,7 +184,7 @@ def _print_estimate(prepared: Prepared, ledger: Path | None, options: RunOptions
             total[item.cost.currency] = total.get(item.cost.currency, 0) + item.cost.nano
             price = f"at most {item.cost.nano / 1e9:.4f} {item.cost.currency}"
         tokens = f"about {item.input_tokens} tokens in, {item.output_tokens} out"
-        print(f"  {item.configuration}: {item.trials} trials, {tokens}, {price}")
+        print(f"  {item.configuration}: {counted(item.trials, 'trial')}, {tokens}, {price}")
     told = " + ".join(f"{nano / 1e9:.4f} {currency}" for currency, nano in total.items()) or "nothing that is known"
     rest = f"; unknown: {', '.join(unknown)}" if unknown else ""
     print(f"upper estimate: {'at least ' if unknown else ''}{told}{rest}")
@@ -182,11 +201,10 @@ def _print_estimate(prepared: Prepared, ledger: Path | None, options: RunOptions
 
 def _plan_lines(plan: Plan, matrix: Matrix, prepared: Prepared) -> Iterator[str]:
     pilot = "" if prepared.narrowing is None else " (a pilot: logged, and it never decides)"
-    yield f"{plan.name}: {matrix.size} trials{pilot}"
-    yield (
-        f"  {len(matrix.cases)} cases of {plan.test_set.name}, {len(matrix.counts)} configurations, scorers: "
-        + ", ".join(scorer.name for scorer in plan.scorers)
-    )
+    yield f"{plan.name}: {counted(matrix.size, 'trial')}{pilot}"
+    asked = f"{counted(len(matrix.cases), 'case')} of {plan.test_set.name}"
+    scorers = ", ".join(scorer.name for scorer in plan.scorers)
+    yield f"  {asked}, {counted(len(matrix.counts), 'configuration')}, scorers: {scorers}"
     for rule in plan.pass_mark.rules:
         yield f"  rule {_rule_words(rule)}"
     yield from _resolution(plan, matrix)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from trialplate.errors import EXIT_DONE
 from trialplate.spec.validate import validate
-from trialplate.verify.text import visible
+from trialplate.verify.text import counted, visible
 
 __all__ = ["validate_plan"]
 
@@ -16,14 +16,14 @@ def validate_plan(plan: Path) -> int:
     """Check a plan and print what it comes to."""
     found = validate(plan)
     tags = ", ".join(f"{tag} {number}" for tag, number in found.tags.items())
-    print(f"OK: {visible(found.name)}, {found.trials} trials")
-    print(f"  test set {visible(found.test_set)} ({found.visibility}): {found.cases} cases; {visible(tags)}")
+    print(f"OK: {visible(found.name)}, {counted(found.trials, 'trial')}")
+    print(f"  test set {visible(found.test_set)} ({found.visibility}): {counted(found.cases, 'case')}; {visible(tags)}")
     print(
         f"  digest of the cases: {found.digest}" + (" (keep it to yourself)" if found.visibility == "private" else "")
     )
     print(f"  pass mark {found.pass_mark}: {', '.join(found.rules)}")
     print(f"  configurations: {', '.join(found.configurations)}")
-    print("  scorers: " + ", ".join(f"{name} on {number} cases" for name, number in found.scorers.items()))
+    print("  scorers: " + ", ".join(f"{name} on {counted(number, 'case')}" for name, number in found.scorers.items()))
     if found.secrets:
         print(f"  a live run needs these environment variables: {', '.join(found.secrets)}")
     for path, digest in found.pinned.items():

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 from trialplate.cli.project import find_ledger, open_ledger
 from trialplate.errors import EXIT_DONE, UsageError
+from trialplate.ledger.lock import LOCK_NAME, hold
 from trialplate.record import codec
 from trialplate.record.values import Waiver
 from trialplate.verify.content import leak_in, openings
 
 __all__ = ["waive_run"]
+
+WAIT_S = 1.0
 
 
 def waive_run(name: str, reason: str, ledger: Path | None) -> int:
@@ -27,9 +31,12 @@ def waive_run(name: str, reason: str, ledger: Path | None) -> int:
         raise UsageError(f"{matches[0]} is waived already", hint="see `trialplate ledger log`; a waiver is for ever")
     if not reason.strip():
         raise UsageError("a waiver needs a reason", hint="say in --reason why the run does not count")
-    _check_private(view.folder.parent / "runs" / matches[0], reason)
-    body = codec.to_json(Waiver(run_id=matches[0], reason=reason.strip()))
-    entry = writer.append("waiver", body)
+    run = view.folder.parent / "runs" / matches[0]
+    _check_private(run, reason)
+    with ExitStack() as locks:
+        if (run / LOCK_NAME).exists():  # whoever writes the record holds it; a waiver is for ever
+            locks.enter_context(hold(run / LOCK_NAME, "this run is still going on", WAIT_S))
+        entry = writer.append("waiver", codec.to_json(Waiver(run_id=matches[0], reason=reason.strip())))
     print(f"waived {matches[0]} as ledger entry {entry.seq}, by the operator himself ({key.line})")
     return EXIT_DONE
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from trialplate import plugins
 from trialplate.engine.prepare import Prepared
 from trialplate.engine.trial import Seat
-from trialplate.errors import StorageError
+from trialplate.errors import SpecError
 from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration, PlanText, Scorer
+from trialplate.rules.cells import CALLING_RUNNERS
 from trialplate.runners.base import Runner, RunnerContext
 from trialplate.scorers.base import Scorer as ScorerObject
 from trialplate.transport.cassette import Cassette, cassette_path
@@ -75,7 +76,7 @@ def _cassette(
 ) -> Cassette | None:
     """Return the cassette of a configuration's model, opened once; None where nothing is recorded or replayed."""
     mode = prepared.plan.cache
-    if mode == "off" or item.runner != "openai-compatible":
+    if mode == "off" or item.runner not in CALLING_RUNNERS:
         return None
     if item.model not in cassettes:
         path = cassette_path(prepared.project, item.model)
@@ -86,7 +87,7 @@ def _cassette(
             pinned = pins.get(f"cassettes/{path.name}")
             if pinned is None:
                 hint = "record it with --cache live, or run with --cache off"
-                raise StorageError("there is no such cassette", where=f"cassettes/{path.name}", hint=hint)
+                raise SpecError("there is no such cassette", where=f"cassettes/{path.name}", hint=hint)
             made = Cassette.replay(path, pinned=pinned)
         closing.callback(made.close)
         cassettes[item.model] = made

@@ -163,8 +163,9 @@ def decode(raw: bytes, where: str = "", limit: int = MAX_BYTES) -> Json:
             pass  # the strict path says why, or accepts what only rfc8785 can write
     value = parse(raw, where, limit)
     if encode(value) != raw:
+        cr = ": its line ends were converted to CR LF" if raw.endswith(b"\r") else ""
         raise FormatError(
-            "not canonical JSON (RFC 8785): the same value written canonically has other bytes",
+            f"not canonical JSON (RFC 8785){cr or ': the same value written canonically has other bytes'}",
             where=where,
             hint="this file was edited or re-formatted; take it from where it was written",
             code="STRICT-NONCANONICAL",

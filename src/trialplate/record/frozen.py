@@ -91,6 +91,8 @@ class Value:
 
     def __init_subclass__(cls, *, kw_only: bool = True) -> None:
         """Take a class argument that only type checkers act on: `kw_only=False` for a few fields, told by place."""
+        if cls.__bases__ != (Value,):
+            raise TypeError(f"{cls.__name__}: a value class has its own fields and inherits none")
 
     def __init__(self, *placed: Any, **given: Any) -> None:
         names, defaults, required = _shapes.get(type(self)) or _shape(type(self))

@@ -245,6 +245,8 @@ def _split_note(raw: bytes) -> tuple[str, dict[tuple[str, bytes], bytes]]:
         whole = raw.decode()
     except UnicodeDecodeError:
         raise FormatError("a note is UTF-8, this is not", code="NOTE-MALFORMED") from None
+    if "\r\n" in whole:
+        raise FormatError("its line ends were converted to CR LF; a note's lines end in LF", code="NOTE-MALFORMED")
     if _CONTROL.search(whole):
         raise FormatError("a note holds no control character but the newline", code="NOTE-MALFORMED")
     text, gap, tail = whole.rpartition("\n\n")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 
 from trialplate.record import canonical
@@ -11,7 +11,7 @@ from trialplate.record.frozen import Json
 from trialplate.record.values import Decision, PlanCase, TrialEnd, TrialKey
 from trialplate.reports.summary import ConfigurationSummary, MetricSummary, failures, metric_names, summarise, tags_of
 from trialplate.verify.gate import Gate
-from trialplate.verify.text import decimal_text, decision_lines, visible
+from trialplate.verify.text import counted, decimal_text, decision_lines, visible
 
 __all__ = ["render"]
 
@@ -121,15 +121,15 @@ def _remarks(summaries: Sequence[ConfigurationSummary], name: str) -> Iterator[s
     for item in summaries:
         notes = []
         if item.outcomes["error"] or item.outcomes["absent"]:
-            notes.append(f"{item.outcomes['error'] + item.outcomes['absent']} cells unknown")
+            notes.append(f"{counted(item.outcomes['error'] + item.outcomes['absent'], 'cell')} unknown")
         if item.replayed:
-            notes.append(f"{item.replayed} answers replayed from a cassette (cost and latency as recorded)")
+            notes.append(f"{counted(item.replayed, 'answer')} replayed from a cassette (cost and latency as recorded)")
         if item.reasked:
-            notes.append(f"{item.reasked} cells re-asked")
+            notes.append(f"{counted(item.reasked, 'cell')} re-asked")
         if item.lost:
-            notes.append(f"{item.lost} attempts lost")
+            notes.append(f"{counted(item.lost, 'attempt')} lost")
         if item.outcomes["limit"]:
-            notes.append(f"{item.outcomes['limit']} answers cut off at a limit: results may depend on it")
+            notes.append(f"{counted(item.outcomes['limit'], 'answer')} cut off at a limit: results may depend on it")
         if item.role == "comparison":
             notes.append("a comparison: counted, never accepted")
         if notes:
@@ -163,7 +163,8 @@ def _failures(gate: Gate, ends: Mapping[TrialKey, TrialEnd], opened: Mapping[str
         yield f"{item.outcome}{cause}: {visible(item.configuration)} {visible(item.case)} repeat {item.repeat}"
         end = ends.get((item.configuration, item.case, item.repeat))
         if end is not None:
-            yield from _opened(end, opened)
+            passed = {item.name for item in gate.record.plan.scorers if end.metrics.get(item.metric) == 1}
+            yield from _opened(end, opened, passed)
     for name, number in seen.items():
         if number > shown:
             yield f"... and {number - shown} more of {visible(name)}; --failures N shows more"
@@ -171,7 +172,8 @@ def _failures(gate: Gate, ends: Mapping[TrialKey, TrialEnd], opened: Mapping[str
         yield "no trial failed"
 
 
-def _opened(end: TrialEnd, opened: Mapping[str, Json]) -> Iterator[str]:
+def _opened(end: TrialEnd, opened: Mapping[str, Json], passed: Set[str]) -> Iterator[str]:
+    """Yield what opens a failed trial's private parts; a scorer that it passed is no reason for it."""
     for label, commitment in (
         ("answer", end.private.answer),
         ("why", end.private.reason),
@@ -182,12 +184,13 @@ def _opened(end: TrialEnd, opened: Mapping[str, Json]) -> Iterator[str]:
         if commitment not in opened:
             yield f"    {label}: withheld"
             continue
-        yield f"    {label}: {_shortened(_text(opened[commitment]))}"
+        yield f"    {label}: {_shortened(_text(opened[commitment], passed))}"
 
 
-def _text(value: Json) -> str:
+def _text(value: Json, passed: Set[str]) -> str:
     if isinstance(value, dict) and list(value) != ["ascii_json"]:
-        return "; ".join(f"{name}: {canonical.text_in(reason)}" for name, reason in value.items())
+        told = {name: canonical.text_in(reason) for name, reason in value.items() if name not in passed}
+        return "; ".join(f"{name}: {reason}" for name, reason in told.items())
     return canonical.text_in(value)
 
 

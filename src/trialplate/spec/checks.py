@@ -14,6 +14,7 @@ from typing import NoReturn
 from trialplate.errors import SpecError
 from trialplate.record.matrix import Matrix, narrow, selects
 from trialplate.record.values import Case, Configuration, Evidence, Opening, Plan, Rule, Scorer, Selector
+from trialplate.rules.cells import CALLING_RUNNERS
 from trialplate.rules.passmark import RATES
 from trialplate.spec.document import Path
 from trialplate.spec.nearest import suggestion
@@ -52,6 +53,8 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
         warnings += _check_rule(rule, plan, matrix, candidates, _below(where, index))
     if plan.cache == "replay" and plan.pass_mark.evidence.calls == "live":
         warnings.append(f"{where(('run', 'cache'))}: a replayed run decides nothing under evidence: {{calls: live}}")
+    if plan.cache == "live" and not any(item.runner in CALLING_RUNNERS for item in plan.configurations):
+        warnings.append(f"{where(('run', 'cache'))}: there is nothing to record: no model here is called over HTTP")
     return tuple(warnings)
 
 
@@ -127,9 +130,13 @@ def _unused(plan: Plan, matrix: Matrix, project: Project) -> Iterator[str]:
         for name in getattr(project.author, key):
             if name not in used:
                 yield f"{where((key, name), key=True)}: {key[:-1]} {name} is in no line of the matrix"
+    ruled = {rule.of for rule in plan.pass_mark.rules}
     for scorer in plan.scorers:
         if not any(selects(scorer.cases, case) for case in plan.test_set.cases):
-            yield f"{where(('scorers', scorer.name))}: the scorer {scorer.name} applies to no case"
+            message, place = f"the scorer {scorer.name} applies to no case", where(("scorers", scorer.name, "cases"))
+            if scorer.metric in ruled:
+                _refuse(place, f"{message}, and a rule is about it", selector_hint(scorer.cases, project.cases))
+            yield f"{place}: {message}"
 
 
 def _shell_words(project: Project) -> Iterator[str]:

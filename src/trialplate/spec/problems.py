@@ -105,12 +105,17 @@ def _problems(
         path, here = (*path, name), here[name]
     if kind == "extra_forbidden":
         names = known.get(id(_at(value, path[:-1])), frozenset())
-        yield Problem.at(document, path, f'unknown key "{path[-1]}"', suggestion(str(path[-1]), names), key=True)
+        hint = suggestion(str(path[-1]), names)
+        if "settings" in names and nearest(str(path[-1]), names) is None:
+            hint = f"what is sent with every request stands under settings:; else {hint}"
+        yield Problem.at(document, path, f'unknown key "{path[-1]}"', hint, key=True)
         return
     if kind == "missing":
         name = str(rest[-1]) if rest else "?"
         if isinstance(before := _at(document.value, path), dict) and name in before:
             return
+        if isinstance(here, dict) and name in _misspelt(here, known.get(id(here), frozenset())).values():
+            return  # that key is told, and with it this
         message = f'the key "{name}" is missing{_inside(path)}'
         yield Problem.at(document, path, message, _MISSING.get(name, f"add {name}:"))
         return
@@ -242,7 +247,7 @@ _SENTENCES: dict[str, Callable[[ErrorDetails, Any], tuple[str, str]]] = {
     **dict.fromkeys(("greater_than", "greater_than_equal", "less_than", "less_than_equal"), _bounds),
     **dict.fromkeys(
         ("int_type", "int_from_float"),
-        lambda detail, here: (f"expected a whole number, found {_kind_of(here)}", "write digits without quotes"),
+        lambda detail, here: (f"expected a whole number, found {_kind_of(here)}", "write digits alone, such as 3"),
     ),
     "bool_type": lambda detail, here: (f"expected true or false, found {_kind_of(here)}", "write true or false"),
     **dict.fromkeys(

@@ -89,6 +89,9 @@ def _author_file(path: Path) -> Path:
     hint = f"give a project's folder or its {_FILE}"
     if os.path.isdir(path):  # unlike Path.is_dir, it has an answer also where nothing may be looked at
         if not os.path.lexists(path / _FILE):
+            above = next((item for item in path.absolute().parents if os.path.lexists(item / _FILE)), None)
+            if above is not None:
+                hint = f"this is inside the project {above}: go there, or name it"
             raise SpecError(f"there is no {_FILE} in {_folder(path)}", hint=_near(path / _FILE) or hint)
         return path / _FILE
     if not os.path.lexists(path):

@@ -77,6 +77,9 @@ def load(source: Source) -> LoadedCases:
     for place, case, notes in found:
         _take(case, place, cases, places)
         warnings += notes
+    if not cases:
+        hint = "add at least one, or leave the file out; an empty test set proves nothing"
+        raise SpecError("there are no cases in this file", where=source.file, hint=hint)
     return LoadedCases(tuple(_with_defaults(cases, source)), places, tuple(warnings))
 
 

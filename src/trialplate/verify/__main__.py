@@ -4,6 +4,7 @@
 import sys
 
 from trialplate.verify.cli import main
-from trialplate.verify.output import flushed
+from trialplate.verify.output import flushed, ready
 
+ready()
 sys.exit(flushed(main()))

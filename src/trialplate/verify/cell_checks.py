@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import DECIDED, Configuration, Plan, RunClose, TrialEnd, TrialStart
-from trialplate.rules.cells import FAR_END_RUNNERS, MICRO, OWN_CAUSES, Board, micro, serves
+from trialplate.rules.cells import CALLING_RUNNERS, FAR_END_RUNNERS, MICRO, OWN_CAUSES, Board, micro, serves
 from trialplate.rules.cost import cost_of
 from trialplate.verify.findings import Report
 
@@ -17,8 +17,6 @@ NOT_SERVED = frozenset(
     {"rejected_request", "http_status", "exit_status", "closed_connection", "timeout", "bad_reply", "too_long"}
 )
 """Causes without an answer, hence without a model's name."""
-CALLING_RUNNERS = frozenset({"openai-compatible"})
-"""Runners whose every answer came by a call that its line names, live or replayed."""
 NEVER_ERROR = frozenset({"empty", "refusal", "truncated", "rejected_request", "too_long"})
 """What only a model can do: calling it an error would take its failures out of the count."""
 
@@ -86,7 +84,7 @@ class CellChecks:
         self.report.passed("V13", "every answer says whether it was replayed and who served it")
         self.report.passed("V17", "every metric, verdict, outcome and cost follows from its line and the plan")
         if self.reused:
-            message = f"{self.reused} request ids stand at more than one live call"
+            message = f"{self.reused} live calls carry the request id of another"
             self.report.found("REQUEST-ID-REUSED", message, note=True)
 
     def _far_end(self, body: TrialEnd, configuration: Configuration, where: str) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -26,24 +25,29 @@ from trialplate.record.frozen import Value
 from trialplate.record.note import PublicKey, open_note, parse_checkpoint, parse_key
 from trialplate.record.values import Decision
 from trialplate.verify import text
+from trialplate.verify.findings import CODES
 from trialplate.verify.gate import Others, configuration_named
 from trialplate.verify.known import config_folder, read_known
 from trialplate.verify.ledger_view import Reader
 from trialplate.verify.locate import Found, find, find_run, given_ledger, ledger_above
 from trialplate.verify.log_file import MAX_NOTE, read_small
-from trialplate.verify.output import no_output
+from trialplate.verify.output import no_output, tell
 from trialplate.verify.procedure import Verified, verify
 
 __all__ = [
     "Gated",
     "gate_run",
     "main",
+    "parsed",
     "parser",
     "print_error",
     "reader_of",
     "show_gate",
     "verify_paths",
 ]
+
+
+OPTIONS = ("--against", "--trust", "--ledger", "--json", "--model", "--no-append", "--help")
 
 
 def _fixed_width(prog: str) -> argparse.HelpFormatter:
@@ -81,10 +85,22 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Return the options; what is unknown is refused in the words of its own command, with what was meant."""
+    options, unknown = parser().parse_known_args(arguments)
+    if unknown:
+        import difflib  # only needed to help with a mistake
+
+        near = difflib.get_close_matches(unknown[0], OPTIONS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"see trialplate {options.command} --help"
+        raise UsageError(f"trialplate {options.command} takes no {unknown[0]}", hint=hint)
+    return options
+
+
 def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ) -> int:
     """Run `verify` or `gate` and return the exit code."""
-    options = parser().parse_args(arguments)
     try:
+        options = parsed(arguments)
         if options.command == "verify":
             return verify_paths(options, environ)[0]
         gated = gate_run(options, environ)
@@ -100,9 +116,10 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
 def print_error(error: TrialplateError) -> None:
     """Write an error to stderr: what, where, and one thing to do."""
     shown = "\n  ".join(text.visible(line) for line in str(error).split("\n"))
-    print(f"error: {shown}", file=sys.stderr)
-    if error.hint:
-        print(f"  do: {text.visible(error.hint)}", file=sys.stderr)
+    tell(f"error: {shown}")
+    hint = error.hint or CODES.get(error.code, ("", ""))[1]
+    if hint:
+        tell(f"  do: {text.visible(hint)}")
 
 
 def verify_paths(options: argparse.Namespace, environ: Mapping[str, str]) -> tuple[int, list[Verified]]:
@@ -171,8 +188,10 @@ def show_gate(options: argparse.Namespace, gated: Gated) -> None:
 
 def reader_of(environ: Mapping[str, str], trust: Sequence[str] = (), against: Sequence[str] = ()) -> Reader:
     """Return who reads: trust from the arguments or the environment, known checkpoints from the user's own folder."""
-    given = list(trust) or [item for item in (environ.get("TRIALPLATE_TRUST", ""),) if item]
-    keys = [key for item in given for key in _keys(item)]
+    given = [(item, f"--trust {item[:80]}") for item in trust]
+    if not given and environ.get("TRIALPLATE_TRUST"):
+        given = [(environ["TRIALPLATE_TRUST"], "TRIALPLATE_TRUST")]
+    keys = [key for item, where in given for key in _keys(item, where)]
     return Reader(trust=keys, known=read_known(config_folder(environ)), against=[_note(path) for path in against])
 
 
@@ -187,7 +206,7 @@ def _note(path: str) -> bytes:
     return note
 
 
-def _keys(item: str) -> list[PublicKey]:
+def _keys(item: str, where: str) -> list[PublicKey]:
     """Return the keys of a file, or of one key line."""
     try:
         lines = Path(item).read_text(encoding="utf-8").splitlines() if Path(item).is_file() else [item]
@@ -196,15 +215,13 @@ def _keys(item: str) -> list[PublicKey]:
     kept = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     hint = "give a public key line (name+id+base64), or a file that holds such lines"
     if len(lines) == 1 and "+" not in lines[0] and not Path(item[:255]).exists():
-        raise UsageError(
-            "no key to trust: there is no such file, and it is no key line", where=f"--trust {item[:80]}", hint=hint
-        )
+        raise UsageError("no key to trust: there is no such file, and it is no key line", where=where, hint=hint)
     if not kept:  # else whoever passes an unset variable would trust nobody, and not know it
-        raise UsageError("no key to trust: there is no key line in it", where=item[:80], hint=hint)
+        raise UsageError("no key to trust: there is no key line in it", where=where, hint=hint)
     try:
         return [parse_key(line) for line in kept]
     except TrialplateError as error:
-        raise UsageError(f"no key to trust: {error.message}", where=item[:80], hint=hint) from None
+        raise UsageError(f"no key to trust: {error.message}", where=where, hint=hint) from None
 
 
 def print_json(value: object) -> None:

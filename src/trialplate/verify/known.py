@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from trialplate.errors import FormatError, VerificationError
+from trialplate.errors import FormatError, UsageError, VerificationError
 from trialplate.record import canonical
 from trialplate.record.frozen import Json, Value
 from trialplate.record.note import PublicKey, parse_key
@@ -44,6 +44,9 @@ def config_folder(environ: Mapping[str, str]) -> Path:
     """Return the user's configuration folder: TRIALPLATE_HOME, else trialplate in XDG_CONFIG_HOME or ~/.config."""
     own = environ.get("TRIALPLATE_HOME")
     if own:
+        if not Path(own).is_absolute():
+            hint = "give an absolute path: keys and known checkpoints would be elsewhere in every folder"
+            raise UsageError("this is a relative path", where=f"TRIALPLATE_HOME={own}", hint=hint)
         return Path(own)
     base = environ.get("XDG_CONFIG_HOME", "")
     if not Path(base).is_absolute():  # the XDG specification: a relative path is ignored

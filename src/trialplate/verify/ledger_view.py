@@ -7,6 +7,7 @@ The key that the ledger names for itself says who signed, not whether to believe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from trialplate.record.values import (
 from trialplate.rules.shape import mark_problems
 from trialplate.verify.findings import Report
 from trialplate.verify.known import Known
-from trialplate.verify.log_file import MAX_NOTE, LogFile, Signed, read_checkpoint, read_small, typed_entry
+from trialplate.verify.log_file import MAX_NOTE, LogFile, Signed, claimed_size, read_checkpoint, read_small, typed_entry
 
 __all__ = ["LedgerEntry", "LedgerView", "Reader", "read_ledger"]
 
@@ -130,7 +131,7 @@ def read_ledger(folder: Path, reader: Reader, report: Report) -> LedgerView | No
     try:
         origin = _origin(read_small(folder / "origin", f"{folder.name}/origin", 1024))
         note = read_small(folder / "checkpoint", f"{folder.name}/checkpoint", MAX_NOTE)
-        key = _key_of(folder, shown)
+        key = _key_of(folder, note, shown)
         signed = read_checkpoint(note, [key], origin, f"{folder.name}/checkpoint")
         report.passed("V04", f"the ledger's checkpoint is signed by {key.name}+{key.key_id.hex()}")
         report.checkpoint = str(signed)
@@ -160,9 +161,12 @@ def _origin(raw: bytes) -> str:
     return text[:-1]
 
 
-def _key_of(folder: Path, shown: str) -> PublicKey:
+def _key_of(folder: Path, note: bytes, shown: str) -> PublicKey:
     """Return the key that genesis names."""
-    first = next(LogFile(folder / "entries.jsonl", shown, 1).lines("LEDGER"))
+    size = 1
+    with suppress(FormatError):  # a checkpoint that is none is told when its signature is checked
+        size = max(size, claimed_size(note, shown))
+    first = next(LogFile(folder / "entries.jsonl", shown, size).lines("LEDGER"))
     entry, body = typed_entry(first, 0, f"{shown}:1", LEDGER_TYPES)
     if not isinstance(body, Genesis):
         raise FormatError(f"a ledger begins with log.genesis, not {entry.type}", where=f"{shown}:1", code="ENTRY-ORDER")
@@ -232,7 +236,9 @@ def _check_rollback(view: LedgerView, log: LogFile, reader: Reader, report: Repo
     checked = 0
     for note in _seen_notes(reader, view.origin):
         try:
-            seen = read_checkpoint(note, view.keys, view.origin, "the checkpoint to compare with").checkpoint
+            shown = "the checkpoint to compare with"
+            seen = read_checkpoint(note, [], view.origin, shown).checkpoint  # another ledger's is told as such
+            read_checkpoint(note, view.keys, view.origin, shown)
         except (FormatError, VerificationError) as error:
             report.caught(error)
             continue

@@ -10,10 +10,8 @@ from pathlib import Path
 from trialplate.errors import UsageError
 from trialplate.record import canonical
 from trialplate.record.frozen import Value
-from trialplate.record.log import MAX_ENTRY
-from trialplate.record.note import open_note, parse_checkpoint
 from trialplate.record.values import RunId
-from trialplate.verify.log_file import MAX_NOTE, open_regular, read_small
+from trialplate.verify.log_file import MAX_NOTE, LogFile, claimed_size, read_small
 
 _RUN_ID: str = RunId.__metadata__[0].regex  # type: ignore[attr-defined]
 __all__ = ["Found", "find", "find_run", "given_ledger", "ledger_above"]
@@ -94,8 +92,9 @@ def find_run(name: str, here: Path, ledger: Path | None) -> Path:
         return path
     own = ledger_above(_absolute(here, ".")) if ledger is None else given_ledger(here, ledger)
     if own is None:
-        hint = "go to the project's folder, or give the path of a run's folder"
-        raise UsageError(f"no run {name!r}, and no ledger here or above", hint=hint, code="RUN")
+        where = f"in {path} or above it" if path.is_dir() else "here or above"
+        hint = "a project gets its ledger from `trialplate run --yes`; else go to its folder, or give a run's path"
+        raise UsageError(f"there is no ledger {where}, and so no run {name!r}", hint=hint, code="RUN")
     runs = own.parent / "runs"
     if name == "latest":
         return runs / _latest(own)
@@ -108,15 +107,6 @@ def find_run(name: str, here: Path, ledger: Path | None) -> Path:
     more = f"{len(there) - 5} older ones and " if len(there) > 5 else ""
     shown = more + ", ".join(there[-5:]) if there else "none yet"
     raise UsageError(f"no run {name!r}; there are: {shown}", hint="give a run id, its beginning, or latest", code="RUN")
-
-
-def _signed_size(ledger: Path) -> int:
-    """Return how many lines the checkpoint speaks of: an unsigned line must not say which run is the latest.
-
-    Whether the checkpoint can be believed is verified later, over the same file.
-    """
-    note = read_small(ledger / "checkpoint", f"{ledger.name}/checkpoint", MAX_NOTE)
-    return parse_checkpoint(open_note(note, ()).text).size
 
 
 def _absolute(here: Path, path: str | Path) -> Path:
@@ -138,20 +128,19 @@ def _latest(ledger: Path) -> str:
     """Return the run of the highest run.start in the ledger's file; what it says is verified later.
 
     Raises:
-        VerificationError: FILE-MISSING.
-        FormatError: a run.start that is no canonical JSON.
+        VerificationError: FILE-MISSING, LEDGER-TRUNCATED.
+        FormatError: a checkpoint that is none, or a run.start that is no canonical JSON.
     """
     latest = ""
-    left = _signed_size(ledger)
-    file = open_regular(ledger / "entries.jsonl", f"{ledger.name}/entries.jsonl")
-    with file:
-        while left > 0 and (line := file.readline(MAX_ENTRY + 1)):
-            left -= 1
-            if b'"type":"run.start"' in line and line.endswith(b"\n"):
-                entry = canonical.decode(line[:-1], "ledger/entries.jsonl")
-                body = entry.get("body") if isinstance(entry, dict) else None
-                run_id = body.get("run_id") if isinstance(body, dict) else None
-                latest = run_id if isinstance(run_id, str) and re.fullmatch(_RUN_ID, run_id) else latest
+    shown = f"{ledger.name}/checkpoint"
+    size = claimed_size(read_small(ledger / "checkpoint", shown, MAX_NOTE), shown)  # an unsigned line does not count
+    log = LogFile(ledger / "entries.jsonl", f"{ledger.name}/entries.jsonl", size)
+    for line in log.lines("LEDGER"):
+        if b'"type":"run.start"' in line:
+            entry = canonical.decode(line, log.shown)
+            body = entry.get("body") if isinstance(entry, dict) else None
+            run_id = body.get("run_id") if isinstance(body, dict) else None
+            latest = run_id if isinstance(run_id, str) and re.fullmatch(_RUN_ID, run_id) else latest
     if not latest:
         raise UsageError("no run has been started in this ledger", hint="trialplate run --yes", code="RUN")
     return latest

@@ -20,7 +20,7 @@ from trialplate.record.note import Checkpoint, PublicKey, open_note, parse_check
 from trialplate.record.values import Entry
 from trialplate.verify.findings import Report
 
-__all__ = ["LogFile", "Signed", "open_regular", "read_checkpoint", "read_small", "typed_entry"]
+__all__ = ["LogFile", "Signed", "claimed_size", "open_regular", "read_checkpoint", "read_small", "typed_entry"]
 
 MAX_NOTE = 64 * 1024
 MAX_PLAN = 256 * 1024 * 1024
@@ -68,6 +68,19 @@ class Signed(Value, kw_only=False):
     def __str__(self) -> str:
         point = self.checkpoint
         return f"{point.origin} size {point.size} root {point.root.hex()}"
+
+
+def claimed_size(note: bytes, shown: str) -> int:
+    """Return how many lines a checkpoint speaks of, whoever signed it: that is verified elsewhere, over the same file.
+
+    Raises:
+        FormatError: NOTE-... or CHECKPOINT-MALFORMED.
+    """
+    try:
+        return parse_checkpoint(open_note(note, ()).text).size
+    except FormatError as error:
+        error.where = shown
+        raise
 
 
 def read_checkpoint(raw: bytes, keys: Sequence[PublicKey], origin: str | None, shown: str) -> Signed:

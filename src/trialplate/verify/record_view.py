@@ -117,7 +117,7 @@ def read_record(folder: Path, ledger: LedgerView, report: Report) -> RecordView 
         report.caught(error)
         return None
     _check_pins(view, log, ledger, report)
-    _check_end(view, log, ledger.whole, report)
+    _check_end(view, log, ledger, report)
     view.roots = log.roots
     beside = f" and {len(ledger.entries)} ledger entries" if ledger.whole else ""
     report.passed("V01", f"the plan, {log.size} record lines{beside} are canonical")
@@ -294,7 +294,7 @@ def _check_pins(view: RecordView, log: LogFile, ledger: LedgerView, report: Repo
         report.skip("V10", "the ledger is not here: give it with --ledger")
 
 
-def _check_end(view: RecordView, log: LogFile, whole: bool, report: Report) -> None:
+def _check_end(view: RecordView, log: LogFile, ledger: LedgerView, report: Report) -> None:
     """V14, V15, and what stands beyond the checkpoint."""
     end = view.end
     log.check_tail(report, "RECORD-TAIL-AFTER-END" if end else "RECORD-UNSIGNED-TAIL", note=end is None)
@@ -302,10 +302,13 @@ def _check_end(view: RecordView, log: LogFile, whole: bool, report: Report) -> N
         report.skip("V14", "unfinished: the record has no run.close")
     else:
         report.passed("V14", f"run.close counts {view.closed.counts.planned} trials as the lines do")
-    if not whole:
+    if not ledger.whole:
         report.skip("V15", "the ledger is not here: give it with --ledger")
         return
     if end is None:
+        if ledger.waived(view.run_id):
+            report.skip("V15", "unfinished, and waived: the run does not count")
+            return
         report.skip("V15", "unfinished: the ledger has no run.end")
         message = f"unfinished: {view.matrix.size - len(view.board.cells)} of {view.matrix.size} trials never began"
         report.found("RUN-UNFINISHED", message, log.shown, note=True)

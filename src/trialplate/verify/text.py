@@ -21,7 +21,7 @@ REASONS = {
     "waived": "this run was waived: it does not count, and so it cannot decide",
     "pilot": "a pilot (a run of less than its plan) never decides",
     "selection": "the mark asks for a full run",
-    "finished": "the run is unfinished: it does not decide; waive it, and run again",
+    "finished": "the run is unfinished: it does not decide; wait if it is still going on, else waive it and run again",
     "complete": "planned trials were not attempted",
     "calls": "answers were replayed, and the mark asks for live calls",
     "reasked": "too many cells were asked again after an answer had begun to arrive, or a time limit had cut it off",
@@ -53,12 +53,8 @@ def report_lines(report: Report) -> Iterator[str]:
     """Yield a verification: a line a check, the findings, and what it all means."""
     yield f"verify {visible(report.subject)}"
     for check, title in CHECKS.items():
-        status = report.status(check)
         own = [item for item in report.findings if item.check == check]
-        sentence = report.said.get(check) if status == "PASS" else skip_text(report, check)
-        if status == "FAIL":
-            sentence = ", ".join(dict.fromkeys(item.code for item in own if not item.note))
-        yield f"  {check} {status} {title}: {visible(sentence or '')}"
+        yield f"  {check} {report.status(check)} {title}: {visible(sentence_of(report, check))}"
         for item in own[:20]:
             where = f"{item.where}: " if item.where else ""
             yield f"      {'note' if item.note else 'FINDING'} {item.code} {visible(where + item.message)}"
@@ -76,8 +72,13 @@ def report_lines(report: Report) -> Iterator[str]:
         yield f"HOLDS: {len(CHECKS) - skipped} checks passed, {skipped} could not be made"
 
 
-def skip_text(report: Report, check: str) -> str:
-    """Return why a check was not made; evidence that does not hold has no level."""
+def sentence_of(report: Report, check: str) -> str:
+    """Return what a check looked at, what it found, or why it was not made; what does not hold has no level."""
+    status = report.status(check)
+    if status == "PASS":
+        return report.said.get(check, "")
+    if status == "FAIL":
+        return ", ".join(dict.fromkeys(item.code for item in report.findings if item.check == check and not item.note))
     if check == "V20" and not report.holds:
         return "not said of evidence that does not hold"
     return report.skipped.get(check, "")
@@ -91,14 +92,7 @@ def report_json(report: Report) -> Json:
         "level": report.level if report.holds else None,
         "checkpoint": report.checkpoint,
         "checks": [
-            {
-                "id": check,
-                "title": title,
-                "status": report.status(check),
-                "sentence": report.skipped.get(check, "")
-                if report.status(check) == "SKIP"
-                else report.said.get(check, ""),
-            }
+            {"id": check, "title": title, "status": report.status(check), "sentence": sentence_of(report, check)}
             for check, title in CHECKS.items()
         ],
         "findings": [
@@ -141,7 +135,7 @@ def rule_text(rule: Rule, result: RuleResult, errors: str) -> str:
     word = {"pass": "holds", "fail": "does not hold", "inconclusive": "cannot be told"}[result.result]
     if rule.must_pass is not None:
         named = f"; {', '.join(map(visible, result.failing))}" if result.failing else ""
-        many = f"{result.cases} {counted(result.cases, 'case')}{selector_text(rule.must_pass)}"
+        many = f"{counted(result.cases, 'case')}{selector_text(rule.must_pass)}"
         return f"{many} must pass; it {word} ({result.reason}{named})"
     sign = "at least" if rule.at_least is not None else "at most"
     chosen = selector_text(rule.where)
@@ -158,13 +152,13 @@ def selector_text(selector: Selector) -> str:
 def span_text(result: RuleResult) -> str:
     """Return what was measured, with the unknown cells at both extremes."""
     if result.low is None or result.high is None or result.threshold is None:
-        return f"nothing measured in {result.cells} cells"
+        return f"nothing measured in {counted(result.cells, 'cell')}"
     low, high, beside = Fraction(result.low), Fraction(result.high), Fraction(result.threshold)
     shown = decimal_text(low, beside)
     if high != low:
         shown = f"between {shown} and {decimal_text(high, beside)}"
     unknown = f", {result.unknown} unknown" if result.unknown else ""
-    return f"{shown} over {result.cells} cells of {result.cases} cases{unknown}"
+    return f"{shown} over {counted(result.cells, 'cell')} of {counted(result.cases, 'case')}{unknown}"
 
 
 def margin_text(rule: Rule, result: RuleResult, errors: str) -> str:
@@ -177,7 +171,7 @@ def margin_text(rule: Rule, result: RuleResult, errors: str) -> str:
         return result.reason
     low, high, threshold = Fraction(result.low), Fraction(result.high), Fraction(result.threshold)
     if result.result == "inconclusive":
-        return f"{result.unknown} unknown {counted(result.unknown, 'cell')} could turn it"
+        return f"{counted(result.unknown, 'unknown cell')} could turn it"
     passes, floor = result.result == "pass", rule.at_least is not None
     by_trial = rule.of in ("trial_pass_rate", "error_rate")
     unit, weighed = ("trial", result.cells) if by_trial else ("case", result.cases)
@@ -189,13 +183,13 @@ def margin_text(rule: Rule, result: RuleResult, errors: str) -> str:
     gap = abs((low if down else high) - threshold) * weighed
     number = int(gap) + 1 if passes else -int(-gap // 1)
     if rule.of == "error_rate":
-        return f"{number} {'fewer' if down else 'more'} {counted(number, 'error')} would turn it"
-    return f"{number} more {'failing' if down else 'passing'} {counted(number, unit)} would turn it"
+        return f"{counted(number, 'fewer error' if down else 'more error')} would turn it"
+    return f"{counted(number, f'more failing {unit}' if down else f'more passing {unit}')} would turn it"
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a noun in its number."""
-    return noun if number == 1 else noun + "s"
+    """Return a number and its noun: 1 case, 2 cases."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def decision_json(decision: Decision, report: Report) -> Json:

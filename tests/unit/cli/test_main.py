@@ -260,13 +260,13 @@ def test_gate_appends_a_decision_once(project: Project, say: Say) -> None:
         assert len(project.view().entries) == count + 1
     assert say("gate", "latest", "--model", "bad")[0] == 1
     assert [entry.type for entry in project.view().entries][-2:] == ["decision", "decision"]
-    assert "2 stated decisions were derived again" in say("verify", "latest")[1]
+    assert "stated decisions derived again, to the last fraction: 2" in say("verify", "latest")[1]
 
 
 def test_commit_then_run_names_the_committed_entries(project: Project, say: Say) -> None:
     """`commit` tells the entries; a second one finds them there."""
-    assert "test set: committed as ledger entry 1" in say("commit")[1]
-    assert "pass mark: already committed as ledger entry 2" in say("commit")[1]
+    assert ": committed as ledger entry 1" in say("commit")[1]
+    assert ": already committed as ledger entry 2" in say("commit")[1]
     say("run", "--yes")
     assert "mark 2, test set 1" in say("ledger", "log")[1]
 

@@ -61,6 +61,12 @@ def test_value_takes_each_of_its_fields_once(placed: tuple[Any, ...], given: dic
         EntryRef(*placed, **given)
 
 
+def test_value_class_inherits_no_fields() -> None:
+    """They would be left out of what is decoded: refused when the class is made."""
+    with pytest.raises(TypeError, match="inherits none"):
+        type("Longer", (EntryRef,), {"__annotations__": {"more": int}})
+
+
 def test_value_shows_its_fields() -> None:
     """A failing test shows what a value holds."""
     assert repr(EntryRef(seq=1, digest=DIGEST)) == f"EntryRef(seq=1, digest='{DIGEST}')"

@@ -73,7 +73,8 @@ def test_threshold_is_the_exact_decimal_that_was_written(written: str, exact: st
 @pytest.mark.parametrize(
     ("old", "new", "where", "words", "hint"),
     [
-        ("repeats: 2", "repeat: 2", "plan.yaml:1:1", 'the key "repeats" is missing', "add repeats: 3"),
+        ("repeats: 2", "repeat: 2", "plan.yaml:6:1", 'unknown key "repeat"', 'did you mean "repeats"?'),
+        ("repeats: 2", "", "plan.yaml:1:1", 'the key "repeats" is missing', "add repeats: 3"),
         ("repeats: 2", "repeats: 2\nrepeat: 2", "plan.yaml:7:1", 'unknown key "repeat"', 'did you mean "repeats"?'),
         ("repeats: 2", 'repeats: "2"', "plan.yaml:6:10", "expected a whole number, found a text", ""),
         ("repeats: 2", "repeats: 2.5", "plan.yaml:6:10", "expected a whole number, found a number", ""),
@@ -87,10 +88,10 @@ def test_threshold_is_the_exact_decimal_that_was_written(written: str, exact: st
         ("at_least: 0.90", "at_least: 0, 9: x", "plan.yaml:10:36", "the key 9 is not a text", "quote it"),
         ("at_least: 0.90", "atleast: 0.90", "plan.yaml:10:23", 'unknown key "atleast"', 'did you mean "at_least"?'),
         ("at_least: 0.90", "mustpass: all", "plan.yaml:10:23", 'unknown key "mustpass"', 'did you mean "must_pass"?'),
-        ("basis: estimate", "bases: estimate", "plan.yaml:10:11", 'unknown key "bases" (did you mean "basis"?)', ""),
+        ("basis: estimate", "bases: estimate", "plan.yaml:10:50", 'unknown key "bases"', 'did you mean "basis"?'),
         ("runner: stand-in", "runer: stand-in", "plan.yaml:5:10", 'unknown key "runer"', 'did you mean "runner"?'),
         ("{type: exact}", "{typ: exact}", "plan.yaml:8:11", 'unknown key "typ"', 'did you mean "type"?'),
-        ("answers:", "answer:", "plan.yaml:5:9", 'unknown key "answer" (did you mean "answers"?)', ""),
+        ("answers:", "answer:", "plan.yaml:5:28", 'unknown key "answer"', 'did you mean "answers"?'),
         ("rules:", "evidence: {cases: 3}\n  rules:", "plan.yaml:10:21", "expected a mapping", "cases: {at_least: 20}"),
         (
             "rules:",

@@ -128,9 +128,7 @@ def test_margin_is_the_fewest_changes_that_turn_the_result(
         assert not floor
         return
     if now.result == "inconclusive":
-        assert told == (
-            now.reason if now.low is None else f"{now.unknown} unknown {counted(now.unknown, 'cell')} could turn it"
-        )
+        assert told == (now.reason if now.low is None else f"{counted(now.unknown, 'unknown cell')} could turn it")
         return
     if errors == "exclude" and of != "error_rate" and any("error" in row for row in rows):
         rows = [row for row in rows if "error" not in row] or [[1, 1]]  # a changed case must be wholly known
