@@ -1,5 +1,5 @@
 # Trialplate: set-up and everyday commands. Everything happens in .venv of this folder.
-PYTHON ?= $(firstword $(foreach name,python3.11 python3 python3.12 python3.13,$(if $(shell $(name) -c "import sys; sys.version_info >= (3, 11) and print(1)" 2>/dev/null),$(name))))
+PYTHON ?= $(firstword $(foreach name,python3.11 python3 python3.12 python3.13 python3.14,$(if $(shell $(name) -c "import sys; sys.version_info >= (3, 11) and print(1)" 2>/dev/null),$(name))))
 BIN := .venv/bin
 STAMP := .venv/.installed
 
@@ -8,7 +8,7 @@ STAMP := .venv/.installed
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml requirements.lock
-	test -n "$(PYTHON)" || { echo "python 3.11 or later is needed; set PYTHON=..."; exit 2; }
+	$(or $(PYTHON),false) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "python 3.11 or later is needed; set PYTHON=..."; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[dev]'
 	touch $(STAMP)

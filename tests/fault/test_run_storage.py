@@ -251,9 +251,11 @@ def full_stderr() -> None:
         (["verify", "latest", "--json"], 0),
         (["run", "--yes", "--json"], 0),
         (["gate", "nowhere"], 2),
+        (["nonsense"], 2),
+        (["run", "--nonsense"], 2),
         ([], 2),
     ],
-    ids=["gate", "verify", "run", "unknown run", "nothing"],
+    ids=["gate", "verify", "run", "unknown run", "unknown command", "unknown option", "nothing"],
 )
 def test_stderr_that_takes_nothing_changes_no_answer(
     begun: SmallProject, prepare: Callable[[], None], command: list[str], expect: int
@@ -279,6 +281,51 @@ def test_terminal_that_knows_ascii_alone_shows_every_name(tmp_path: Path) -> Non
     assert (process.returncode, "Traceback" in err) == (1, False)
     assert "case_failed; q\\xe9" in out
     assert project.types()[-1] == "decision"
+
+
+def test_dead_run_in_a_folder_that_nobody_may_write_can_be_waived(begun: SmallProject) -> None:
+    """Its lock file stayed; who waives needs to write the ledger alone."""
+    begun.run()
+    (begun.last / ".lock").touch()
+    (begun.last / ".lock").chmod(0o444)
+    begun.last.chmod(0o555)
+    try:
+        status, err = ended(start(begun, "waive", "latest", "--reason", "it died", prepare=obey_permissions))
+    finally:
+        begun.last.chmod(0o755)
+    assert status == 0, err
+    assert begun.types()[-1] == "waiver"
+
+
+WITHOUT = (
+    "import sys; [sys.modules.__setitem__(name, None) for name in ('filelock', 'typer', 'pydantic', 'yaml', 'httpx')];"
+    "from trialplate.cli.main import run; run()"
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expect", "said"),
+    [
+        (["verify", "latest"], 0, ""),
+        (["verify", "latest", "--trust", "keys/small.pub"], 0, "could not be remembered"),
+        (["gate", "latest", "--no-append", "--trust", "keys/small.pub"], 1, "could not be remembered"),
+        (["gate", "latest"], 2, "to append a decision takes the package filelock"),
+    ],
+    ids=["verify", "verify trusting", "gate", "gate appending"],
+)
+def test_front_door_with_the_auditor_s_two_packages_verifies_and_gates(
+    begun: SmallProject, tmp_path: Path, arguments: list[str], expect: int, said: str
+) -> None:
+    """What needs more is left out with a note, or refused with the option that does without it."""
+    begun.run()
+    before = begun.types()
+    with begun.environment(TRIALPLATE_HOME=str(begun.home if expect == 2 else tmp_path / "new")):
+        done = subprocess.run(
+            [sys.executable, "-c", WITHOUT, *arguments], capture_output=True, text=True, check=False, timeout=60
+        )
+    assert "Traceback" not in done.stderr
+    assert (done.returncode, said in done.stderr) == (expect, True), done.stderr
+    assert begun.types() == before
 
 
 def test_command_that_needs_more_than_the_auditor_has_says_so(begun: SmallProject) -> None:

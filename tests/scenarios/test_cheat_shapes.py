@@ -271,6 +271,46 @@ def test_rejected_run_called_a_pilot_whose_plan_is_hidden_counts(tmp_path: Path,
     assert said.json["decision"]["reasons"] == ["attempt_open"]
 
 
+def test_rejected_run_called_a_pilot_of_its_own_plan_counts(tmp_path: Path) -> None:
+    """The trials it ended with, which its run.end states, are not those of the narrowing that it was given."""
+    project = SmallProject.write(tmp_path, plan_text("  s: {runner: command, argv: [sh, bot.sh]}", repeats=1))
+    better = tmp_path / "better"
+    (project.root / "bot.sh").write_text(
+        f"cat >/dev/null; if [ -e '{better}' ]; then echo Paris 4 blue 8; fi\n", encoding="utf-8"
+    )
+    project.run()
+    better.touch()
+    project.run()
+    first, second = project.runs
+    forger = Forger(project, run=first)
+    forger.of("run.start")["body"].update(selection="pilot", narrowing={"limit": 1})
+    forger.sign()
+    Forger(project, run=second).sign()
+    shutil.rmtree(first)
+    said = project.as_stranger(tmp_path)("gate", second.name, "--no-append", "--json")
+    assert said.code == 1
+    assert said.json["decision"]["reasons"] == ["attempt_open"]
+
+
+def test_decision_outlives_a_pilot_that_was_put_away(finished: SmallProject) -> None:
+    """What was decided while the pilot was here stays derived; what is decided today counts it, until it is waived."""
+    finished.run("--limit", "1")
+    pilot = finished.last
+    finished.set_plan(finished.root.joinpath("trialplate.yaml").read_text(encoding="utf-8").replace("0.75", "0.7"))
+    finished.run()
+    assert finished("gate", "latest", "--model", "good").code == 0
+    shutil.rmtree(pilot)
+    said = finished("verify", "latest")
+    assert said.code == 0
+    assert "RUN-MISSING" in said.out
+    assert "as far as the runs are here" in said.out
+    today = finished("gate", "latest", "--model", "good", "--no-append", "--json").json["decision"]
+    assert (today["decision"], today["reasons"]) == ("inconclusive", ["attempt_open"])
+    assert finished("waive", pilot.name, "--reason", "it was a pilot").code == 0
+    assert finished("gate", "latest", "--model", "good").code == 0
+    assert finished("verify", "latest").code == 0
+
+
 def test_pilot_that_was_put_away_does_not_count(finished: SmallProject) -> None:
     """A pilot of the same plan is known as one by its run.start alone."""
     finished.run("--limit", "1")

@@ -110,7 +110,9 @@ def test_standing_unfinished_run_is_named_before_the_next(finished: SmallProject
     (finished.home / "known.json").unlink()
     said = finished("run", "--yes")
     assert said.code == 0
-    told = f"note: run {finished.runs[-2].name} is unfinished, and counts as an attempt until it is waived"
+    told = (
+        f"note: run {finished.runs[-2].name} is unfinished: an attempt at the same thing stays open until it is waived"
+    )
     assert said.err.count("note: run ") == 1
     assert told in said.err
     finished("waive", finished.runs[-2].name, "--reason", "it died")
@@ -129,13 +131,13 @@ def test_gate_without_the_private_key_is_told_of_no_append(finished: SmallProjec
     assert finished.as_stranger(tmp_path)("gate", "latest", "--model", "good", "--no-append").code == 0
 
 
-def test_estimate_refuses_what_the_run_would_refuse(finished: SmallProject) -> None:
-    """It does not promise a new ledger where one is missing."""
+def test_estimate_says_what_the_run_would_refuse(finished: SmallProject) -> None:
+    """It does not promise a new ledger where one is missing; it writes nothing, and so it refuses nothing."""
     shutil.rmtree(finished.ledger)
     said, really = finished("run"), finished("run", "--yes")
-    assert (said.code, really.code) == (2, 2)
-    assert said.err == really.err
-    assert "this project has no ledger, but" in said.err
+    assert (said.code, really.code) == (0, 2)
+    assert "warning: --yes will refuse: this project has no ledger, but" in said.out
+    assert "this project has no ledger, but" in really.err
 
 
 def test_failed_check_in_json_says_what_failed(finished: SmallProject) -> None:
@@ -184,15 +186,39 @@ def test_relative_configuration_folder_is_refused(fresh: SmallProject) -> None:
     assert not (fresh.root / "home").exists()
 
 
-@pytest.mark.parametrize(("option", "hint"), [("--modle", "--model"), ("--no-apend", "--no-append"), ("--zzz", None)])
+@pytest.mark.parametrize(
+    ("command", "option", "hint"),
+    [
+        ("gate", "--modle", "--model"),
+        ("gate", "--modle=good", "--model"),
+        ("gate", "--no-apend", "--no-append"),
+        ("gate", "--zzz", None),
+        ("verify", "--model", None),
+        ("verify", "--jsn", "--json"),
+    ],
+)
 def test_misspelt_option_of_the_auditor_s_program_is_told_the_nearest(
-    finished: SmallProject, option: str, hint: str | None
+    finished: SmallProject, command: str, option: str, hint: str | None
 ) -> None:
-    """In the words of its own command."""
-    said = finished("gate", "latest", option)
+    """In the words of its own command, and among its own options."""
+    said = finished(command, "latest", option)
     assert said.code == 2
-    assert f"trialplate gate takes no {option}" in said.err
-    assert (f"did you mean {hint}?" if hint else "see trialplate gate --help") in said.err
+    assert f"trialplate {command} takes no {option.partition('=')[0]}" in said.err
+    assert (f"did you mean {hint}?" if hint else f"see trialplate {command} --help") in said.err
+
+
+@pytest.mark.parametrize("size", [0, 1])
+@pytest.mark.parametrize("command", ["verify", "gate", "report"])
+def test_checkpoint_that_was_changed_to_cover_no_run_is_told_as_such(
+    finished: SmallProject, command: str, size: int
+) -> None:
+    """`latest` is then the newest folder, and the checks say what is wrong: not that nothing was run yet."""
+    path = finished.ledger / "checkpoint"
+    lines = path.read_bytes().split(b"\n")
+    path.write_bytes(b"\n".join([lines[0], b"%d" % size, *lines[2:]]))
+    said = finished(command, "latest")
+    assert said.code == 3
+    assert "NOTE-SIGNATURE" in said.out
 
 
 def test_report_gives_as_reasons_the_scorers_that_failed(tmp_path: Path) -> None:

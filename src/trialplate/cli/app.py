@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -53,7 +54,8 @@ def application(arguments: Sequence[str]) -> int:
         shown = getattr(error, "show", None)
         if shown is None or not hasattr(error, "exit_code"):
             raise
-        shown()  # a usage error of the parser: it knows its own words, and that nothing was spent
+        with suppress(OSError):  # a stderr that takes nothing
+            shown()  # a usage error of the parser: it knows its own words, and that nothing was spent
         return EXIT_USAGE
     return code if isinstance(code, int) else 0
 

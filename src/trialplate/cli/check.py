@@ -65,11 +65,11 @@ def _remember(done: Verified) -> None:
     known = read_known(folder).get(ledger.origin)
     if known is not None and known.checkpoint == ledger.signed.note:
         return
-    from trialplate.ledger.known import remember
-
     try:
+        from trialplate.ledger.known import remember
+
         remember(folder, ledger.origin, ledger.keys[0], ledger.entries[0].ref.digest, ledger.signed.note)
-    except TrialplateError as error:
+    except (TrialplateError, ModuleNotFoundError) as error:  # the auditor has two packages, and no lock's
         tell(f"note: this checkpoint could not be remembered: {error}")
 
 
@@ -78,13 +78,18 @@ def _append(ledger: LedgerView, decision: Decision) -> None:
     about = [e.body for e in ledger.decisions(decision.run_id) if e.body.configuration == decision.configuration]
     if about and about[-1] == decision:
         return
-    from trialplate.cli.project import open_writer
     from trialplate.record import codec
 
+    instead = "decide without appending, with --no-append"
     try:
+        from trialplate.cli.project import open_writer
+
         writer = open_writer(ledger.folder, ledger.keys[0].line)
+        entry = writer.append("decision", codec.to_json(decision), at=len(ledger.entries))
+    except ModuleNotFoundError as error:
+        hint = f"{instead}; or install trialplate whole"
+        raise UsageError(f"to append a decision takes the package {error.name}", hint=hint) from None
     except UsageError as error:
-        error.hint = f"decide without appending, with --no-append; or {error.hint}"
+        error.hint = f"{instead}; or {error.hint}"
         raise
-    entry = writer.append("decision", codec.to_json(decision), at=len(ledger.entries))
     tell(f"decision appended as ledger entry {entry.seq}")

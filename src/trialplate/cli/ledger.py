@@ -13,10 +13,10 @@ from trialplate.errors import EXIT_DONE, UsageError
 from trialplate.ledger.keys import LedgerKey, load_signer
 from trialplate.record import canonical
 from trialplate.record.values import CommitPassMark, CommitTestSet, Decision, Genesis, Pin, RunEnd, RunStart, Waiver
-from trialplate.verify.findings import Report
+from trialplate.verify.findings import Report, counted
 from trialplate.verify.known import config_folder
 from trialplate.verify.ledger_view import LedgerEntry
-from trialplate.verify.text import counted, visible
+from trialplate.verify.text import visible
 
 __all__ = ["begin", "doctor", "show_entry", "show_log"]
 

@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
         try:
             from trialplate.cli.app import application
         except ModuleNotFoundError as error:
-            hint = "install it whole (pip install trialplate); verify and gate need rfc8785 and cryptography alone"
+            hint = "install it whole: pip install trialplate; two packages are enough for verify and gate alone"
             raise UsageError(f"this command needs the package {error.name}", hint=hint) from None
         return application(list(arguments))
     except TrialplateError as error:

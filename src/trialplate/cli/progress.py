@@ -13,9 +13,9 @@ from trialplate.engine.run import Finished
 from trialplate.engine.tally import Tally
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import TrialEnd
+from trialplate.verify.findings import counted
 from trialplate.verify.locate import ledger_above
 from trialplate.verify.output import tell
-from trialplate.verify.text import counted
 
 __all__ = ["Progress"]
 

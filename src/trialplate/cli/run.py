@@ -19,11 +19,12 @@ from trialplate.errors import EXIT_DONE, UsageError
 from trialplate.record import codec
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import Narrowing, Plan, Rule
+from trialplate.verify.findings import counted
 from trialplate.verify.known import config_folder, read_known
 from trialplate.verify.ledger_view import LedgerView
 from trialplate.verify.locate import ledger_above
 from trialplate.verify.output import tell
-from trialplate.verify.text import counted, selector_text, visible
+from trialplate.verify.text import selector_text, visible
 
 __all__ = ["RunOptions", "run_plan"]
 
@@ -71,9 +72,7 @@ def run_plan(plan: Path, options: RunOptions) -> int:
     ledger = ledger_above(folder.absolute())
     if not options.yes:
         prepared = _prepared(plan, secrets.token_bytes(32), options)
-        if ledger is None:
-            _check_new(folder.absolute(), prepared.plan.name)
-        _print_estimate(prepared, ledger, options)
+        _print_estimate(prepared, folder.absolute(), ledger, options)
         return EXIT_DONE
     if ledger is None:
         prepared = _prepared(plan, bytes(32), options)  # a plan that cannot be used leaves no key and no ledger behind
@@ -147,17 +146,21 @@ def _check_new(project: Path, name: str) -> None:
 
 
 def _tell_unfinished(ledger: LedgerView) -> None:
-    """Name the runs that stand open: each counts as an attempt until it is waived."""
+    """Name the full runs that stand open and that nobody is writing: an attempt is open until it is waived."""
+    from trialplate.ledger.lock import LOCK_NAME, is_held
+
     for entry in ledger.starts():
         run_id = entry.body.run_id
-        if entry.body.selection == "full" and ledger.end_of(run_id) is None and not ledger.waived(run_id):
-            tell(f"note: run {run_id} is unfinished, and counts as an attempt until it is waived")
+        if entry.body.selection != "full" or ledger.end_of(run_id) is not None or ledger.waived(run_id):
+            continue
+        if not is_held(ledger.folder.parent / "runs" / run_id / LOCK_NAME):
+            tell(f"note: run {run_id} is unfinished: an attempt at the same thing stays open until it is waived")
 
 
 # -------------------------------------------------------------------------------------------------------- estimate
 
 
-def _print_estimate(prepared: Prepared, ledger: Path | None, options: RunOptions) -> None:
+def _print_estimate(prepared: Prepared, project: Path, ledger: Path | None, options: RunOptions) -> None:
     """Print what a run would do and cost at most."""
     plan, matrix = prepared.plan, prepared.matrix
     estimates = estimate(plan, matrix, prepared.opened, prepared.cases)
@@ -192,11 +195,19 @@ def _print_estimate(prepared: Prepared, ledger: Path | None, options: RunOptions
         print(f"warning: {visible(warning)}")
     if plan.cache == "replay":
         print("answers are replayed from cassettes: nothing is called")
-    if ledger is None:
-        print("there is no ledger yet: --yes makes a key and a ledger, and says so")
-    else:
-        print(f"ledger: {os.path.relpath(ledger)}")
+    print(_ledger_words(project, plan.name, ledger))
     print("nothing was written or spent; run it with --yes")
+
+
+def _ledger_words(project: Path, name: str, ledger: Path | None) -> str:
+    """Say which ledger a run would be in, or why there would be none."""
+    if ledger is not None:
+        return f"ledger: {os.path.relpath(ledger)}"
+    try:
+        _check_new(project, name)
+    except UsageError as error:
+        return f"warning: --yes will refuse: {error.message}; {error.hint}"
+    return "there is no ledger yet: --yes makes a key and a ledger, and says so"
 
 
 def _plan_lines(plan: Plan, matrix: Matrix, prepared: Prepared) -> Iterator[str]:

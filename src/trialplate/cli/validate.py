@@ -7,7 +7,8 @@ from pathlib import Path
 
 from trialplate.errors import EXIT_DONE
 from trialplate.spec.validate import validate
-from trialplate.verify.text import counted, visible
+from trialplate.verify.findings import counted
+from trialplate.verify.text import visible
 
 __all__ = ["validate_plan"]
 

@@ -3,19 +3,16 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 
 from trialplate.cli.project import find_ledger, open_ledger
-from trialplate.errors import EXIT_DONE, UsageError
-from trialplate.ledger.lock import LOCK_NAME, hold
+from trialplate.errors import EXIT_DONE, StorageError, UsageError
+from trialplate.ledger.lock import LOCK_NAME, is_held
 from trialplate.record import codec
 from trialplate.record.values import Waiver
 from trialplate.verify.content import leak_in, openings
 
 __all__ = ["waive_run"]
-
-WAIT_S = 1.0
 
 
 def waive_run(name: str, reason: str, ledger: Path | None) -> int:
@@ -33,10 +30,10 @@ def waive_run(name: str, reason: str, ledger: Path | None) -> int:
         raise UsageError("a waiver needs a reason", hint="say in --reason why the run does not count")
     run = view.folder.parent / "runs" / matches[0]
     _check_private(run, reason)
-    with ExitStack() as locks:
-        if (run / LOCK_NAME).exists():  # whoever writes the record holds it; a waiver is for ever
-            locks.enter_context(hold(run / LOCK_NAME, "this run is still going on", WAIT_S))
-        entry = writer.append("waiver", codec.to_json(Waiver(run_id=matches[0], reason=reason.strip())))
+    if is_held(run / LOCK_NAME):  # by whoever writes the record; a waiver is for ever
+        hint = "wait until it is done, or end it"
+        raise StorageError("this run is still going on", where=f"runs/{run.name}", hint=hint, code="LOCKED")
+    entry = writer.append("waiver", codec.to_json(Waiver(run_id=matches[0], reason=reason.strip())))
     print(f"waived {matches[0]} as ledger entry {entry.seq}, by the operator himself ({key.line})")
     return EXIT_DONE
 

@@ -72,6 +72,11 @@ class _Open:
     genesis: str
     """The digest of the first line."""
 
+    def keep(self, line: bytes, leaf: bytes) -> None:
+        """Keep what the next append needs of a line."""
+        self.genesis = self.genesis or canonical.digest(line)
+        self.leaves.append(leaf)
+
 
 def read_origin(folder: Path) -> str:
     """Return the name of the ledger in a folder.
@@ -195,9 +200,8 @@ class LedgerWriter:
             seen = read_checkpoint(known.checkpoint, [known.key], log.origin, "the checkpoint known here").checkpoint
         shown = f"{self.folder.name}/{ENTRIES}"
         reader = LogFile(log.file.path, shown, point.size, frozenset({seen.size} if seen is not None else ()))
-        lines: list[bytes] = []
-        end = log.take_signed(reader, "LEDGER", point.root, lines.append)
-        ledger = _Open(log, note, [leaf_hash(line) for line in lines], canonical.digest(lines[0]))
+        ledger = _Open(log, note, [], "")
+        end = log.take_signed(reader, "LEDGER", point.root, ledger.keep)
         if known is not None and seen is not None:
             self._check_known(ledger, known, seen, reader)
         return ledger, end

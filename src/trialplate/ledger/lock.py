@@ -14,12 +14,23 @@ from pathlib import Path
 from trialplate.errors import StorageError
 from trialplate.ledger.durable import storage
 
-__all__ = ["LOCK_NAME", "hold"]
+__all__ = ["LOCK_NAME", "hold", "is_held"]
 
 LOCK_NAME = ".lock"
 TIMEOUT_S = 30.0
 """Appending to a ledger takes milliseconds; whoever waits this long waits for something that hangs."""
 POLL_S = 0.005
+
+
+def is_held(path: Path) -> bool:
+    """Say whether another process holds a lock now. A lock file that is not there, or that nobody may use, is free."""
+    if not path.exists():
+        return False
+    try:
+        with hold(path, "", 0):
+            return False
+    except StorageError as error:
+        return error.code == "LOCKED"
 
 
 @contextmanager

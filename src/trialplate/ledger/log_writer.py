@@ -112,13 +112,15 @@ class LogWriter:
         """The Merkle root over the lines."""
         return self._frontier.root()
 
-    def take(self, line: bytes, time: str) -> None:
-        """Account for a line that already stands in the file, after the ones taken before."""
-        self._frontier.append(leaf_hash(line))
+    def take(self, line: bytes, time: str) -> bytes:
+        """Account for a line that already stands in the file, after the ones taken before; return its leaf hash."""
+        leaf = leaf_hash(line)
+        self._frontier.append(leaf)
         self.time = time
+        return leaf
 
     def take_signed(
-        self, reader: LogFile, kind: str, root: bytes, each: Callable[[bytes], object] | None = None
+        self, reader: LogFile, kind: str, root: bytes, each: Callable[[bytes, bytes], None] | None = None
     ) -> int:
         """Account for every line that the reader yields, which must have this root; return the offset of their end.
 
@@ -126,7 +128,7 @@ class LogWriter:
             reader: the lines of this log's file that a checkpoint covers.
             kind: "LEDGER" or "RECORD", the first word of the codes.
             root: what that checkpoint signs.
-            each: told every line, before it is known whether they hold.
+            each: told every line and its leaf hash, before it is known whether they hold.
 
         Raises:
             VerificationError: FILE-MISSING, ...-TRUNCATED, ...-ROOT; ...-TRUNCATED also where it covers no line.
@@ -134,9 +136,9 @@ class LogWriter:
         """
         end, line = 0, b""
         for line in reader.lines(kind):
-            self.take(line, "")
+            leaf = self.take(line, "")
             if each is not None:
-                each(line)
+                each(line, leaf)
             end += len(line) + 1
         if self.root != root:
             message = "its lines do not have the root of the checkpoint"

@@ -10,8 +10,9 @@ from trialplate.record import canonical
 from trialplate.record.frozen import Json
 from trialplate.record.values import Decision, PlanCase, TrialEnd, TrialKey
 from trialplate.reports.summary import ConfigurationSummary, MetricSummary, failures, metric_names, summarise, tags_of
+from trialplate.verify.findings import counted
 from trialplate.verify.gate import Gate
-from trialplate.verify.text import counted, decimal_text, decision_lines, visible
+from trialplate.verify.text import decimal_text, decision_lines, visible
 
 __all__ = ["render"]
 

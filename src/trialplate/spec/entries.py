@@ -55,7 +55,7 @@ def _url(value: str) -> str:
         raise PydanticCustomError("url", "expected an address such as https://api.example.com/v1")
     if "@" in parts.netloc or parts.fragment:
         raise PydanticCustomError("url", "an address holds neither a user, a password nor a fragment: plans are public")
-    if parts.path.rstrip("/").endswith("/chat/completions"):
+    if parts.path.rstrip("/").lower().endswith("/chat/completions"):
         raise PydanticCustomError("url", "expected the base address, to which /chat/completions is added")
     if any(word in name.lower() for name, _ in parse_qsl(parts.query) for word in _SECRET_WORDS):
         raise PydanticCustomError(

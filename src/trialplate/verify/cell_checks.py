@@ -7,7 +7,7 @@ from trialplate.record.matrix import Matrix
 from trialplate.record.values import DECIDED, Configuration, Plan, RunClose, TrialEnd, TrialStart
 from trialplate.rules.cells import CALLING_RUNNERS, FAR_END_RUNNERS, MICRO, OWN_CAUSES, Board, micro, serves
 from trialplate.rules.cost import cost_of
-from trialplate.verify.findings import Report
+from trialplate.verify.findings import Report, counted
 
 __all__ = ["CellChecks"]
 
@@ -80,7 +80,9 @@ class CellChecks:
             message = f"says it is complete; {dangling} trials ended in an attempt that was to be tried again"
             self.report.found("ATTEMPT-ORDER", message)
         self.report.passed("V11", f"{len(self.board.cells)} of {planned} began, none other did")
-        self.report.passed("V12", f"{self.board.attempts} attempts are numbered in order; none follows a decided one")
+        self.report.passed(
+            "V12", f"{counted(self.board.attempts, 'attempt')}, numbered in order; none follows a decided one"
+        )
         self.report.passed("V13", "every answer says whether it was replayed and who served it")
         self.report.passed("V17", "every metric, verdict, outcome and cost follows from its line and the plan")
         if self.reused:
@@ -113,8 +115,8 @@ class CellChecks:
         values = {name: micro(value) for name, value in body.metrics.items()}
         if None in values.values():
             self.report.found("CELL-VALUE", f"{_name(body)}: a metric is outside [0,1] or finer than 6 decimals", where)
-        given = frozenset(values) | frozenset(body.unknown)
-        doubled = frozenset(values) & frozenset(body.unknown)
+        given = values.keys() | body.unknown.keys()
+        doubled = values.keys() & body.unknown.keys()
         scored = body.outcome in DECIDED or body.cause == "scorer"
         answered = body.private.answer is not None or body.finish is not None
         if body.outcome == "error" and answered and not body.received and body.cause != "interrupted":

@@ -47,9 +47,6 @@ __all__ = [
 ]
 
 
-OPTIONS = ("--against", "--trust", "--ledger", "--json", "--model", "--no-append", "--help")
-
-
 def _fixed_width(prog: str) -> argparse.HelpFormatter:
     """Format help without asking for the terminal's width: that imports shutil and its archives, a tenth of a start."""
     return argparse.HelpFormatter(prog, width=100)
@@ -91,9 +88,11 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     if unknown:
         import difflib  # only needed to help with a mistake
 
-        near = difflib.get_close_matches(unknown[0], OPTIONS, n=1)
+        given = unknown[0].partition("=")[0]
+        known = ["--help", *(f"--{name.replace('_', '-')}" for name in vars(options))]
+        near = [] if given in known else difflib.get_close_matches(given, known, n=1, cutoff=0.75)
         hint = f"did you mean {near[0]}?" if near else f"see trialplate {options.command} --help"
-        raise UsageError(f"trialplate {options.command} takes no {unknown[0]}", hint=hint)
+        raise UsageError(f"trialplate {options.command} takes no {given}", hint=hint)
     return options
 
 

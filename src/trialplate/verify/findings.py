@@ -10,7 +10,7 @@ from __future__ import annotations
 from trialplate.errors import EXIT_DONE, EXIT_UNTRUSTED, TrialplateError
 from trialplate.record.frozen import Value
 
-__all__ = ["CHECKS", "CODES", "Finding", "Report"]
+__all__ = ["CHECKS", "CODES", "Finding", "Report", "counted"]
 
 CHECKS = {
     "V01": "strict bytes",
@@ -120,6 +120,11 @@ CODES = {
     "DECISION": ("V19", "do not rely on the stated decision; run `trialplate gate` again"),
 }
 """Every finding code: the check it belongs to, and the one thing to do."""
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number and its noun: 1 case, 2 cases."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 class Finding(Value, kw_only=False):

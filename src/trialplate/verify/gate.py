@@ -27,7 +27,7 @@ from trialplate.record.values import (
 from trialplate.rules.attempts import combine
 from trialplate.rules.loosening import looser
 from trialplate.rules.passmark import evaluate
-from trialplate.verify.findings import Finding, Report
+from trialplate.verify.findings import Finding, Report, counted
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
 from trialplate.verify.record_view import RecordView, board_at, read_plan, read_record
 
@@ -151,7 +151,7 @@ class Gate:
         uses = [entry.body.run_id for entry in self._uses]
         use = uses.index(self.record.run_id) + 1
         told = ", ".join(f"{item.run_id} {attempt_text(item)}" for item in others.values())
-        what = f"{len(others)} other full runs of these configurations count" + (f": {told}" if told else "")
+        what = f"{counted(len(others), 'other full run')} of these configurations" + (f": {told}" if told else "")
         self.report.passed("V18", f"{what}; use {use} of {len(uses)} of these cases")
         self._check_mark(uses)
 
@@ -165,7 +165,7 @@ class Gate:
             return
         less = looser(earlier.mark, commit.mark)
         told = f"looser than the one before: {'; '.join(less)}" if less else "not looser than the one before"
-        message = f"this pass mark was committed after {len(before)} runs on these cases; it is {told}"
+        message = f"this pass mark was committed after {counted(len(before), 'run')} on these cases; it is {told}"
         self.report.found(
             "MARK-AFTER-RUNS", message, f"{self.ledger.folder.name}/entries.jsonl:{ref.seq + 1}", note=True
         )
@@ -201,7 +201,9 @@ class Gate:
             alike = [item for item in other.configurations if item.attempt_key == mine.attempt_key]
             if other.run_id == self.record.run_id:
                 alike = [item for item in alike if item.name != configuration]
-            if alike and self._full(other):
+            if stated is not None and alike and self._unnamed(other, stated):
+                self.unseen.add(other.run_id)
+            elif alike and self._full(other):
                 for same in alike:
                     alias = None if same.name == configuration else same.name
                     yield self._attempt(other, same, alias, before, stated)
@@ -212,11 +214,27 @@ class Gate:
         return [entry for entry in self.ledger.starts() if self._overlaps(entry.body)]
 
     def _full(self, other: RunStart) -> bool:
-        """Say whether a run was of its whole plan: neither calling it a pilot nor hiding its plan makes it less."""
+        """Say whether a run was of its whole plan: neither calling it a pilot nor hiding its plan makes it less.
+
+        Nor does a narrowing that is not the one it ran under: the trials it began and ended with say so.
+        """
         if other.selection == "full" or other.narrowing is None:
             return True
         plan = self._plan_of(other)
-        return plan is None or narrow(plan, other.narrowing).size == narrow(plan, None).size
+        if plan is None:
+            return True
+        size, end = narrow(plan, other.narrowing).size, self.ledger.end_of(other.run_id)
+        told = {other.trials} if end is None else {other.trials, end.body.counts.planned}
+        return told != {size} or size == narrow(plan, None).size
+
+    def _unnamed(self, other: RunStart, stated: Decision) -> bool:
+        """Say whether a stated decision did without a run of which the ledger alone cannot show that it counts.
+
+        Its plan was there then and is not here now; a decision that is derived today counts it.
+        """
+        if any(item.run_id == other.run_id for item in stated.attempts) or self._plan_of(other) is not None:
+            return False
+        return other.selection != "full" or other.test_set != self.record.start.test_set
 
     def _overlaps(self, other: RunStart) -> bool:
         """Say whether two runs share a case; where the other plan is not here to tell, they do."""

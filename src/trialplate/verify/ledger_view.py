@@ -7,14 +7,13 @@ The key that the ledger names for itself says who signed, not whether to believe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical
 from trialplate.record.frozen import Value
-from trialplate.record.note import PublicKey, parse_checkpoint, parse_key
+from trialplate.record.note import PublicKey, parse_key
 from trialplate.record.values import (
     LEDGER_TYPES,
     CommitPassMark,
@@ -28,7 +27,7 @@ from trialplate.record.values import (
     Waiver,
 )
 from trialplate.rules.shape import mark_problems
-from trialplate.verify.findings import Report
+from trialplate.verify.findings import Report, counted
 from trialplate.verify.known import Known
 from trialplate.verify.log_file import MAX_NOTE, LogFile, Signed, claimed_size, read_checkpoint, read_small, typed_entry
 
@@ -156,6 +155,8 @@ def read_ledger(folder: Path, reader: Reader, report: Report) -> LedgerView | No
 
 def _origin(raw: bytes) -> str:
     text = raw.decode("ascii", "replace")
+    if text.endswith("\r\n"):
+        raise FormatError("its line end was converted to CR LF", where="ledger/origin", code="SCHEMA")
     if not text.endswith("\n") or text.count("\n") != 1:
         raise FormatError("the origin file is one line", where="ledger/origin", code="SCHEMA")
     return text[:-1]
@@ -163,10 +164,7 @@ def _origin(raw: bytes) -> str:
 
 def _key_of(folder: Path, note: bytes, shown: str) -> PublicKey:
     """Return the key that genesis names."""
-    size = 1
-    with suppress(FormatError):  # a checkpoint that is none is told when its signature is checked
-        size = max(size, claimed_size(note, shown))
-    first = next(LogFile(folder / "entries.jsonl", shown, size).lines("LEDGER"))
+    first = next(LogFile(folder / "entries.jsonl", shown, max(1, _claimed(note))).lines("LEDGER"))
     entry, body = typed_entry(first, 0, f"{shown}:1", LEDGER_TYPES)
     if not isinstance(body, Genesis):
         raise FormatError(f"a ledger begins with log.genesis, not {entry.type}", where=f"{shown}:1", code="ENTRY-ORDER")
@@ -178,8 +176,8 @@ def _entries(
 ) -> tuple[list[LedgerEntry], LogFile]:
     """Decode every entry up to the checkpoint, and compare the root."""
     point = signed.checkpoint
-    sizes = {parse_checkpoint_quietly(note) for note in _seen_notes(reader, point.origin)}
-    log = LogFile(folder / "entries.jsonl", shown, point.size, frozenset(sizes))
+    sizes = frozenset(_claimed(note) for note in _seen_notes(reader, point.origin))
+    log = LogFile(folder / "entries.jsonl", shown, point.size, sizes)
     lines = list(log.lines("LEDGER"))
     if log.frontier.root() != point.root:
         raise VerificationError("its lines do not have the root of the checkpoint", where=shown, code="LEDGER-ROOT")
@@ -202,11 +200,11 @@ def _seen_notes(reader: Reader, origin: str) -> list[bytes]:
     return [*reader.against, *([known.checkpoint] if known is not None else [])]
 
 
-def parse_checkpoint_quietly(note: bytes) -> int:
-    """Return the size that a note speaks of, or 0; whether it can be believed is checked later."""
+def _claimed(note: bytes) -> int:
+    """Return the size that a note speaks of, or 0 for what is none: that is told where its signature is checked."""
     try:
-        return parse_checkpoint(note.decode().split("\n\n")[0] + "\n").size
-    except (FormatError, UnicodeDecodeError):
+        return claimed_size(note, "")
+    except FormatError:
         return 0
 
 
@@ -271,7 +269,7 @@ def _check_commits(view: LedgerView, report: Report) -> None:
         if entry.body.digest != canonical.digest_value(_mark_json(entry)):
             where = f"{view.folder.name}/entries.jsonl:{entry.seq + 1}"
             report.found("MARK-MISMATCH", "the digest is not that of the mark beside it", where)
-    report.passed("V08", f"{len(starts)} runs name a test set and a pass mark committed before them")
+    report.passed("V08", f"{counted(len(starts), 'run')}, each after the test set and the pass mark it names")
 
 
 def _check_runs(view: LedgerView, report: Report) -> None:

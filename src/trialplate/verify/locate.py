@@ -141,6 +141,7 @@ def _latest(ledger: Path) -> str:
             body = entry.get("body") if isinstance(entry, dict) else None
             run_id = body.get("run_id") if isinstance(body, dict) else None
             latest = run_id if isinstance(run_id, str) and re.fullmatch(_RUN_ID, run_id) else latest
-    if not latest:
+    there = sorted(p.name for p in (ledger.parent / "runs").glob("*") if re.fullmatch(_RUN_ID, p.name))
+    if not latest and not there:
         raise UsageError("no run has been started in this ledger", hint="trialplate run --yes", code="RUN")
-    return latest
+    return latest or there[-1]  # a checkpoint that covers no run, where there are runs, is for the checks to tell

@@ -12,7 +12,7 @@ from fractions import Fraction
 from trialplate.record import codec
 from trialplate.record.frozen import Json
 from trialplate.record.values import Decision, PassMark, Rule, RuleResult, Selector
-from trialplate.verify.findings import CHECKS, Report
+from trialplate.verify.findings import CHECKS, Report, counted
 from trialplate.verify.gate import attempt_text
 
 __all__ = ["decimal_text", "decision_json", "decision_lines", "margin_text", "report_json", "report_lines", "visible"]
@@ -185,11 +185,6 @@ def margin_text(rule: Rule, result: RuleResult, errors: str) -> str:
     if rule.of == "error_rate":
         return f"{counted(number, 'fewer error' if down else 'more error')} would turn it"
     return f"{counted(number, f'more failing {unit}' if down else f'more passing {unit}')} would turn it"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number and its noun: 1 case, 2 cases."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def decision_json(decision: Decision, report: Report) -> Json:

@@ -19,9 +19,8 @@ from small_runs import NAME, Repeat, at_least, at_most, board_of, judged, must_p
 from trialplate.record.matrix import narrow
 from trialplate.record.values import PassMark, Rule
 from trialplate.rules.passmark import evaluate
-from trialplate.verify.findings import CHECKS, Report
+from trialplate.verify.findings import CHECKS, Report, counted
 from trialplate.verify.text import (
-    counted,
     decimal_text,
     margin_text,
     report_json,
