@@ -263,7 +263,7 @@ def test_json_example_is_of_its_format(block: Block) -> None:
         elif kind == "exchange":
             read_exchange(raw, "docs")
         elif kind == "opening":
-            disclosure.opening_of(canonical.decode(raw), "docs")
+            disclosure.value_of(canonical.decode(raw), "docs")
             assert disclosure.commitment_of(raw) in block.page.read_text(encoding="utf-8")
         else:
             codec.decode(single[kind], canonical.decode(raw))

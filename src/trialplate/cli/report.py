@@ -59,5 +59,5 @@ def _opened(record: RecordView, shown: int) -> tuple[dict[TrialKey, TrialEnd], d
     needed = {c for end in ends.values() for c in end.private.__dict__.values() if c is not None}
     opened: dict[str, Json] = {}
     if needed and (record.folder / "content.jsonl").exists():
-        opened = {c: opening.value for c, opening in openings(record.folder, record.run_id) if c in needed}
+        opened = {c: value for c, value in openings(record.folder, record.run_id) if c in needed}
     return ends, opened

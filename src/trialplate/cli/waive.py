@@ -47,8 +47,8 @@ def _check_private(run: Path, reason: str) -> None:
     leak = leak_in(reason)
     if not (run / "content.jsonl").exists():
         return
-    for _, opening in openings(run, run.name):
-        text = leak(opening.value)
+    for _, value in openings(run, run.name):
+        text = leak(value)
         if text is not None:
             message = f"the reason repeats a private text, {text[:40]!r}, and the ledger is public"
             raise UsageError(message, hint="say it without quoting the case or the answer", code="PRIVATE-TEXT-PUBLIC")

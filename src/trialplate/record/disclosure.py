@@ -17,14 +17,15 @@ import binascii
 import hashlib
 
 from trialplate.errors import FormatError
-from trialplate.record import canonical, codec
+from trialplate.record import canonical
 from trialplate.record.frozen import Json
-from trialplate.record.values import Opening
+from trialplate.record.values import Salt
 
-__all__ = ["array_of", "commit", "commitment_of", "derive_salt", "opening_of", "secret_commitment"]
+__all__ = ["array_of", "commit", "commitment_of", "derive_salt", "secret_commitment", "value_of"]
 
 _SALT_BYTES = 16
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
+_is_salt = Salt.__metadata__[0].check()  # type: ignore[attr-defined]  # the marker of the format's definition
 _SECRET_DOMAIN = b"trialplate/secret/v1\x00"
 
 
@@ -50,15 +51,15 @@ def commitment_of(array: bytes) -> str:
     return _base64url(hashlib.sha256(_base64url(array)).digest()).decode("ascii")
 
 
-def opening_of(array: Json, where: str) -> Opening:
-    """Return the opening that a line of content.jsonl states.
+def value_of(array: Json, where: str) -> Json:
+    """Return the value that a line of content.jsonl opens.
 
     Raises:
         FormatError: SCHEMA, if it is no pair of a salt and a value.
     """
-    if type(array) is not list or len(array) != 2:
+    if type(array) is not list or len(array) != 2 or type(array[0]) is not str or not _is_salt(array[0]):
         raise FormatError("an opening is a pair of a salt and a value", where=where, code="SCHEMA")
-    return codec.decode(Opening, {"salt": array[0], "value": array[1]}, where)
+    return array[1]
 
 
 def derive_salt(secret: bytes, label: str, value: Json) -> str:

@@ -79,8 +79,8 @@ def fields(cls: type) -> tuple[Field, ...]:
 
 def _shape(cls: type) -> tuple[tuple[str, ...], dict[str, Any], frozenset[str]]:
     """Return a value class's names, its defaults, and the names without one; found out once."""
-    defaults = {item.name: item.default for item in fields(cls) if item.default is not MISSING}
-    names = tuple(item.name for item in fields(cls))
+    names = tuple(cls.__annotations__)  # without `fields`, which works out what annotations kept as strings mean
+    defaults = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
     _shapes[cls] = names, defaults, frozenset(names) - defaults.keys()
     return _shapes[cls]
 

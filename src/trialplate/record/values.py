@@ -26,6 +26,7 @@ Origin = Annotated[str, Pattern(r"[!-*,-~]{1,200}")]
 KeyLine = Annotated[str, Pattern(r"[!-*,-~]{1,200}\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}")]
 Currency = Annotated[str, Pattern(r"[A-Z]{3}")]
 DecimalText = Annotated[str, Pattern(r"(0|[1-9][0-9]{0,11})(\.[0-9]{1,12})?")]
+Salt = Annotated[str, Pattern(r"[A-Za-z0-9_-]{22,64}")]
 Count = Annotated[int, AtLeast(0)]
 Positive = Annotated[int, AtLeast(1)]
 
@@ -59,7 +60,7 @@ class Selector(Value):
 class Opening(Value):
     """What opens a commitment: `commitment == disclosure.commit(salt, value)`."""
 
-    salt: Annotated[str, Pattern(r"[A-Za-z0-9_-]{22,64}")]
+    salt: Salt
     value: Json
 
 

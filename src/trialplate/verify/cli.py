@@ -9,8 +9,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from trialplate.errors import (
     EXIT_DONE,
@@ -47,30 +49,22 @@ __all__ = [
 ]
 
 
+COMMANDS = ("verify", "gate")
+
+
 def _fixed_width(prog: str) -> argparse.HelpFormatter:
     """Format help without asking for the terminal's width: that imports shutil and its archives, a tenth of a start."""
     return argparse.HelpFormatter(prog, width=100)
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of both commands."""
+def parser(named: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
+    """Return the parser of these commands: one that is named alone need not wait for the other's to be made."""
     top = argparse.ArgumentParser(
         prog="trialplate", description="Check a ledger, a record and a decision, offline.", formatter_class=_fixed_width
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="verify|gate")
-    check = commands.add_parser(
-        "verify", help="verify a project, a ledger, or a run, offline", formatter_class=_fixed_width
-    )
-    check.add_argument(
-        "paths", nargs="*", metavar="PATH", help="project, ledger, run folder, run id or latest (default: .)"
-    )
-    decide = commands.add_parser(
-        "gate", help="verify a run and decide on one configuration", formatter_class=_fixed_width
-    )
-    decide.add_argument("run", metavar="RUN", help="a path, a run id, its beginning, or latest")
-    decide.add_argument("--model", metavar="NAME[/PROFILE]", help="the configuration to decide on")
-    decide.add_argument("--no-append", action="store_true", help="decide without appending the decision to the ledger")
-    for command in (check, decide):
+    made = [_add_verify(commands) if name == "verify" else _add_gate(commands) for name in named]
+    for command in made:
         command.add_argument(
             "--against", metavar="NOTE", action="append", default=[], help="a checkpoint the ledger must extend"
         )
@@ -82,17 +76,39 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _add_verify(commands: Any) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = commands.add_parser(
+        "verify", help="verify a project, a ledger, or a run, offline", formatter_class=_fixed_width
+    )
+    made.add_argument(
+        "paths", nargs="*", metavar="PATH", help="project, ledger, run folder, run id or latest (default: .)"
+    )
+    return made
+
+
+def _add_gate(commands: Any) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = commands.add_parser(
+        "gate", help="verify a run and decide on one configuration", formatter_class=_fixed_width
+    )
+    made.add_argument("run", metavar="RUN", help="a path, a run id, its beginning, or latest")
+    made.add_argument("--model", metavar="NAME[/PROFILE]", help="the configuration to decide on")
+    made.add_argument("--no-append", action="store_true", help="decide without appending the decision to the ledger")
+    return made
+
+
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Return the options; what is unknown is refused in the words of its own command, with what was meant."""
-    options, unknown = parser().parse_known_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    named = given[:1] if given[:1] in (["verify"], ["gate"]) else COMMANDS
+    options, unknown = parser(named).parse_known_args(given)
     if unknown:
         import difflib  # only needed to help with a mistake
 
-        given = unknown[0].partition("=")[0]
+        wrong = unknown[0].partition("=")[0]
         known = ["--help", *(f"--{name.replace('_', '-')}" for name in vars(options))]
-        near = [] if given in known else difflib.get_close_matches(given, known, n=1, cutoff=0.75)
+        near = [] if wrong in known else difflib.get_close_matches(wrong, known, n=1, cutoff=0.75)
         hint = f"did you mean {near[0]}?" if near else f"see trialplate {options.command} --help"
-        raise UsageError(f"trialplate {options.command} takes no {given}", hint=hint)
+        raise UsageError(f"trialplate {options.command} takes no {wrong}", hint=hint)
     return options
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical, codec, disclosure
 from trialplate.record.frozen import Json
-from trialplate.record.values import Case, Opening, Plan, PlanCase
+from trialplate.record.values import Case, Plan, PlanCase
 from trialplate.verify.findings import Report
 from trialplate.verify.ledger_view import LedgerView
 from trialplate.verify.log_file import open_regular
@@ -25,8 +25,8 @@ SHORTEST_LEAK = 16
 """Shorter texts (yes, 42, Paris) stand in the open by chance."""
 
 
-def openings(folder: Path, shown: str) -> Iterator[tuple[str, Opening]]:
-    """Yield (commitment, opening) of each complete line of content.jsonl; a torn last line is left out.
+def openings(folder: Path, shown: str) -> Iterator[tuple[str, Json]]:
+    """Yield (commitment, value) of each complete line of content.jsonl; a torn last line is left out.
 
     Raises:
         FormatError: STRICT-..., SCHEMA.
@@ -38,8 +38,9 @@ def openings(folder: Path, shown: str) -> Iterator[tuple[str, Opening]]:
             if not line.endswith(b"\n"):
                 return
             where = f"{shown}/content.jsonl:{number}"
-            opening = disclosure.opening_of(canonical.decode(line[:-1], where, MAX_LINE), where)
-            yield disclosure.commitment_of(line[:-1]), opening
+            line = line[:-1]
+            value = disclosure.value_of(canonical.decode(line, where, MAX_LINE), where)
+            yield disclosure.commitment_of(line), value
 
 
 def check_content(record: RecordView, ledger: LedgerView, report: Report) -> None:
@@ -74,17 +75,15 @@ def _check_openings(record: RecordView, public: set[str | None], leaks: _Leaks, 
     asked = {case.asked: case for case in record.plan.test_set.cases if case.asked is not None}
     inputs: dict[str, set[str]] = {}
     unused = opened = 0
-    for commitment, opening in openings(record.folder, shown):
+    for commitment, value in openings(record.folder, shown):
         opened += commitment in missing
         unused += commitment not in missing
         missing.discard(commitment)
         if commitment in cases:
-            inputs.setdefault(cases[commitment].id, set()).add(
-                _check_case(cases[commitment], opening.value, shown, report)
-            )
+            inputs.setdefault(cases[commitment].id, set()).add(_check_case(cases[commitment], value, shown, report))
         if commitment in asked:
-            inputs.setdefault(asked[commitment].id, set()).add(str(opening.value))
-        leaked = None if commitment in public else leaks.of(opening.value, of_plan=commitment in of_plan)
+            inputs.setdefault(asked[commitment].id, set()).add(str(value))
+        leaked = None if commitment in public else leaks.of(value, of_plan=commitment in of_plan)
         if leaked is not None:
             message = f"a private text stands in the plan, the record or the ledger: {leaked[:40]!r}..."
             report.found("PRIVATE-TEXT-PUBLIC", message, shown)
