@@ -14,6 +14,7 @@ from pathlib import Path
 
 from trialplate.errors import FormatError, UsageError, VerificationError
 from trialplate.record import canonical
+from trialplate.record.frozen import Value
 from trialplate.record.matrix import narrow
 from trialplate.record.values import (
     AttemptResult,
@@ -77,6 +78,17 @@ def _asked(plan: Plan) -> set[str]:
     return {commitment for case in plan.test_set.cases for commitment in (case.commitment, case.asked) if commitment}
 
 
+class _Standing(Value):
+    """How another run stands to the one that is decided on; where its plan is not here, as strictly as can be."""
+
+    shares: bool
+    """They have a case in common."""
+    whole: bool
+    """It was of its whole plan, and so is an attempt."""
+    untold: bool
+    """Its plan is not here, and the ledger alone does not tell."""
+
+
 class Gate:
     """Decides about a verified record, reading the records of other attempts where they count."""
 
@@ -89,6 +101,8 @@ class Gate:
         """Records of other runs that were read already; shared between the gates of one verification."""
         self.unseen: set[str] = set()
         """Runs that a stated decision counts and whose records are not here."""
+        self._standings: dict[str, _Standing] = {}
+        """How other runs stand to this one, by run id."""
         self._judged: dict[tuple[str, str, int], DecisionWord] = {}
         """Decisions on other attempts: one thing under many names asks for each of them many times."""
 
@@ -201,47 +215,46 @@ class Gate:
             alike = [item for item in other.configurations if item.attempt_key == mine.attempt_key]
             if other.run_id == self.record.run_id:
                 alike = [item for item in alike if item.name != configuration]
-            if stated is not None and alike and self._unnamed(other, stated):
-                self.unseen.add(other.run_id)
-            elif alike and self._full(other):
+            standing = self._standing(other)
+            named = stated is None or any(item.run_id == other.run_id for item in stated.attempts)
+            if alike and standing.untold and not named:
+                self.unseen.add(other.run_id)  # its plan was here when that was decided; today it counts
+            elif alike and standing.whole:
                 for same in alike:
                     alias = None if same.name == configuration else same.name
                     yield self._attempt(other, same, alias, before, stated)
 
     @cached_property
     def _uses(self) -> list[LedgerEntry]:
-        """Every run.start on some of these cases; told once, since telling may read another run's plan."""
-        return [entry for entry in self.ledger.starts() if self._overlaps(entry.body)]
+        """Every run.start on some of these cases."""
+        return [entry for entry in self.ledger.starts() if self._standing(entry.body).shares]
 
-    def _full(self, other: RunStart) -> bool:
-        """Say whether a run was of its whole plan: neither calling it a pilot nor hiding its plan makes it less.
+    def _standing(self, other: RunStart) -> _Standing:
+        """Return how another run stands to this one; told once, since telling may read its plan."""
+        if other.run_id not in self._standings:
+            self._standings[other.run_id] = self._tell(other)
+        return self._standings[other.run_id]
+
+    def _tell(self, other: RunStart) -> _Standing:
+        same_cases = other.test_set == self.record.start.test_set
+        if same_cases and other.selection == "full":
+            return _Standing(shares=True, whole=True, untold=False)
+        plan = self._plan_of(other)
+        if plan is None:
+            return _Standing(shares=True, whole=True, untold=True)
+        shares = same_cases or not _asked(self.record.plan).isdisjoint(_asked(plan))
+        return _Standing(shares=shares, whole=self._whole(other, plan), untold=False)
+
+    def _whole(self, other: RunStart, plan: Plan) -> bool:
+        """Say whether a run was of its whole plan: calling it a pilot does not make it less.
 
         Nor does a narrowing that is not the one it ran under: the trials it began and ended with say so.
         """
         if other.selection == "full" or other.narrowing is None:
             return True
-        plan = self._plan_of(other)
-        if plan is None:
-            return True
         size, end = narrow(plan, other.narrowing).size, self.ledger.end_of(other.run_id)
         told = {other.trials} if end is None else {other.trials, end.body.counts.planned}
         return told != {size} or size == narrow(plan, None).size
-
-    def _unnamed(self, other: RunStart, stated: Decision) -> bool:
-        """Say whether a stated decision did without a run of which the ledger alone cannot show that it counts.
-
-        Its plan was there then and is not here now; a decision that is derived today counts it.
-        """
-        if any(item.run_id == other.run_id for item in stated.attempts) or self._plan_of(other) is not None:
-            return False
-        return other.selection != "full" or other.test_set != self.record.start.test_set
-
-    def _overlaps(self, other: RunStart) -> bool:
-        """Say whether two runs share a case; where the other plan is not here to tell, they do."""
-        if other.test_set == self.record.start.test_set:
-            return True
-        plan = self._plan_of(other)
-        return plan is None or not _asked(self.record.plan).isdisjoint(_asked(plan))
 
     def _plan_of(self, other: RunStart) -> Plan | None:
         """Return the plan of another run, if it is here and is the one that was started."""
