@@ -72,10 +72,10 @@ class _Open:
     genesis: str
     """The digest of the first line."""
 
-    def keep(self, line: bytes, leaf: bytes) -> None:
+    def keep(self, line: bytes) -> None:
         """Keep what the next append needs of a line."""
         self.genesis = self.genesis or canonical.digest(line)
-        self.leaves.append(leaf)
+        self.leaves.append(leaf_hash(line))
 
 
 def read_origin(folder: Path) -> str:

@@ -3,7 +3,7 @@
 
 This is the one module that makes log lines and signs checkpoints; `ledger_writer` and `record_writer` say when. The
 caller holds the log's lock. A line that could not be written whole is not in the file; an earlier time than that of
-the line before is never written; a checkpoint is only ever signed over lines that went through `add` or `take`.
+the line before is never written; a checkpoint is only ever signed over lines that were added or taken over here.
 
 What this module refuses to do: read or believe a checkpoint (its callers do, and name the root it signs).
 """
@@ -112,23 +112,19 @@ class LogWriter:
         """The Merkle root over the lines."""
         return self._frontier.root()
 
-    def take(self, line: bytes, time: str) -> bytes:
-        """Account for a line that already stands in the file, after the ones taken before; return its leaf hash."""
-        leaf = leaf_hash(line)
-        self._frontier.append(leaf)
+    def take(self, line: bytes, time: str) -> None:
+        """Account for a line that already stands in the file, after the ones taken before."""
+        self._frontier.append(leaf_hash(line))
         self.time = time
-        return leaf
 
-    def take_signed(
-        self, reader: LogFile, kind: str, root: bytes, each: Callable[[bytes, bytes], None] | None = None
-    ) -> int:
-        """Account for every line that the reader yields, which must have this root; return the offset of their end.
+    def take_signed(self, reader: LogFile, kind: str, root: bytes, each: Callable[[bytes], None] | None = None) -> int:
+        """Begin with the lines that the reader yields, which must have this root; return the offset of their end.
 
         Args:
             reader: the lines of this log's file that a checkpoint covers.
             kind: "LEDGER" or "RECORD", the first word of the codes.
             root: what that checkpoint signs.
-            each: told every line and its leaf hash, before it is known whether they hold.
+            each: told every line, before it is known whether they hold.
 
         Raises:
             VerificationError: FILE-MISSING, ...-TRUNCATED, ...-ROOT; ...-TRUNCATED also where it covers no line.
@@ -136,10 +132,10 @@ class LogWriter:
         """
         end, line = 0, b""
         for line in reader.lines(kind):
-            leaf = self.take(line, "")
             if each is not None:
-                each(line, leaf)
+                each(line)
             end += len(line) + 1
+        self._frontier = reader.frontier  # it has hashed them already
         if self.root != root:
             message = "its lines do not have the root of the checkpoint"
             raise VerificationError(message, where=reader.shown, code=f"{kind}-ROOT")
