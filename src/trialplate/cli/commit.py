@@ -10,7 +10,7 @@ from trialplate.cli.project import find_ledger, open_ledger
 from trialplate.engine.commits import commit_plan as commit_to
 from trialplate.engine.prepare import prepare
 from trialplate.errors import EXIT_DONE
-from trialplate.record import canonical, codec
+from trialplate.record.matrix import mark_digest
 
 __all__ = ["commit_plan"]
 
@@ -21,10 +21,9 @@ def commit_plan(plan: Path) -> int:
     view, writer, key = open_ledger(find_ledger(folder))
     prepared = prepare(plan, key.secret)
     commitments = commit_to(prepared.plan, view, writer)
-    mark = canonical.digest_value(codec.to_json(prepared.plan.pass_mark))
     for word, ref, digest in (
         ("test set", commitments.test_set, prepared.plan.test_set.root),
-        ("pass mark", commitments.pass_mark, mark),
+        ("pass mark", commitments.pass_mark, mark_digest(prepared.plan.pass_mark)),
     ):
         state = "committed" if word in commitments.made else "already committed"
         print(f"{word} {digest}: {state} as ledger entry {ref.seq}")

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from trialplate.ledger.ledger_writer import LedgerWriter
-from trialplate.record import canonical, codec
+from trialplate.record import codec
+from trialplate.record.matrix import mark_digest
 from trialplate.record.values import CommitPassMark, CommitTestSet, EntryRef, Plan
 from trialplate.verify.ledger_view import LedgerView
 
@@ -41,7 +42,7 @@ def commit_plan(plan: Plan, ledger: LedgerView, writer: LedgerWriter) -> Commitm
 
 def _commit_mark(plan: Plan, test_set: EntryRef, ledger: LedgerView, writer: LedgerWriter, made: list[str]) -> EntryRef:
     """Return the newest commitment to this very mark for this test set, appending one if another came after it."""
-    digest = canonical.digest_value(codec.to_json(plan.pass_mark))
+    digest = mark_digest(plan.pass_mark)
     earlier = [e for e in ledger.bodies(CommitPassMark) if e.body.test_set == test_set]
     if earlier and earlier[-1].body.digest == digest:
         return earlier[-1].ref

@@ -13,12 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "EMPTY_ROOT",
-    "MAX_ENTRY",
-    "Frontier",
-    "check_inclusion",
-]
+__all__ = ["EMPTY_ROOT", "MAX_ENTRY", "Frontier", "check_inclusion"]
 __all__ += ["inclusion_proof", "leaf_hash", "node_hash", "root_of", "split_lines"]
 
 MAX_ENTRY = 65_535

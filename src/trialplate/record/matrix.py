@@ -10,9 +10,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from trialplate.record import canonical, codec
 from trialplate.record.frozen import Json, Value
-from trialplate.record.values import Case, Configuration, Narrowing, Plan, PlanCase, Scorer, Selector, TrialKey
+from trialplate.record.values import (
+    Case,
+    Configuration,
+    Narrowing,
+    PassMark,
+    Plan,
+    PlanCase,
+    Scorer,
+    Selector,
+    TrialKey,
+)
 
-__all__ = ["Matrix", "attempt_key", "configuration_digest", "narrow", "selects"]
+__all__ = ["Matrix", "attempt_key", "configuration_digest", "mark_digest", "narrow", "selects"]
 
 
 def selects(selector: Selector, case: Case | PlanCase) -> bool:
@@ -28,6 +38,11 @@ def selects(selector: Selector, case: Case | PlanCase) -> bool:
 def configuration_digest(configuration: Configuration) -> str:
     """Return the digest of a configuration as `run.start` names it."""
     return canonical.digest_value(codec.to_json(configuration))
+
+
+def mark_digest(mark: PassMark) -> str:
+    """Return the digest of a pass mark as `commit.passmark` names it."""
+    return canonical.digest_value(codec.to_json(mark))
 
 
 def attempt_key(configuration: Configuration) -> str:

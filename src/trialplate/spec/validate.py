@@ -11,8 +11,7 @@ import os
 from collections import Counter
 from dataclasses import dataclass
 
-from trialplate.record import canonical, codec
-from trialplate.record.matrix import attempt_key, narrow
+from trialplate.record.matrix import attempt_key, mark_digest, narrow
 from trialplate.spec.freeze import freeze, plain_digest
 from trialplate.spec.project import load_project
 
@@ -68,7 +67,7 @@ def validate(path: str | os.PathLike[str]) -> Validation:
         test_set=label,
         visibility=plan.test_set.visibility,
         digest=plain_digest(project.cases),
-        pass_mark=canonical.digest_value(codec.to_json(plan.pass_mark)),
+        pass_mark=mark_digest(plan.pass_mark),
         cases=len(project.cases),
         tags=dict(sorted(tags.items())),
         configurations={item.name: attempt_key(item) for item in plan.configurations},
