@@ -26,7 +26,7 @@ from trialplate.record.note import Checkpoint, format_checkpoint, sign_note
 from trialplate.record.values import Narrowing, Plan, TrialEnd, TrialStart
 from trialplate.rules.cells import Board
 
-__all__ = ["Entry", "Forger"]
+__all__ = ["Entry", "Forger", "edited", "forge", "gate", "raw_lines"]
 
 Entry = dict[str, Any]
 _REFERENCES = ("test_set", "pass_mark", "supersedes")
@@ -203,6 +203,24 @@ class Forger:
     def _write(self, folder: Path, name: str, lines: Sequence[bytes], origin: str) -> None:
         (folder / name).write_bytes(b"".join(line + b"\n" for line in lines))
         (folder / "checkpoint").write_bytes(self.note_over(lines, origin))
+
+
+def forge(
+    finished: SmallProject, folder: Path, change: Callable[[Forger], object], *, recount: bool = True
+) -> SmallProject:
+    """Let the key's owner change a run and sign everything again; return it as a stranger sees it."""
+    forger = Forger(finished)
+    change(forger)
+    forger.drop("decision")
+    if recount:
+        forger.recount()
+    forger.sign()
+    return finished.as_stranger(folder)
+
+
+def gate(project: SmallProject, model: str = "good", *flags: str) -> int:
+    """Return the exit code of a gate on the newest run, which appends nothing."""
+    return project("gate", "latest", "--model", model, "--no-append", *flags).code
 
 
 def raw_lines(path: Path) -> list[bytes]:

@@ -8,16 +8,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from forger import Forger, raw_lines
+from forger import Forger, gate, raw_lines
 from small_project import SmallProject
 
 from trialplate.ledger.keys import LedgerKey, load_signer, new_key
 from trialplate.record import canonical
-
-
-def gate(project: SmallProject, *flags: str) -> int:
-    """Return the exit code of a gate on the newest run, which appends nothing."""
-    return project("gate", "latest", "--model", "good", "--no-append", *flags).code
 
 
 def append_unsigned(path: Path, kind: str, body: object) -> bytes:
@@ -122,7 +117,7 @@ def test_rollback_is_found_by_a_stranger_with_a_later_checkpoint(rolled_back: Sm
     assert stranger.codes() == set()
     assert "rollback=NOT-CHECKED" in stranger("verify").out
     assert stranger.codes("--against", "newest.note") == {"LEDGER-ROLLED-BACK"}
-    assert gate(stranger, "--against", "newest.note") == 3
+    assert gate(stranger, "good", "--against", "newest.note") == 3
 
 
 def test_fork_is_found_by_a_stranger_with_a_checkpoint(finished: SmallProject, tmp_path: Path) -> None:
@@ -187,7 +182,7 @@ def test_keys_swapped_with_the_ledger_are_found_by_who_trusts_the_owners_key(
     assert stranger.codes("--trust", "owner.pub") == {"KEY-UNTRUSTED"}
     assert stranger.codes("--trust", line) == {"KEY-UNTRUSTED"}
     assert stranger("verify", TRIALPLATE_TRUST=line).code == 3
-    assert gate(stranger, "--trust", "owner.pub") == 3
+    assert gate(stranger, "good", "--trust", "owner.pub") == 3
 
 
 def test_keys_swapped_with_the_ledger_reach_level_a0_in_words_for_who_knows_nothing(

@@ -7,27 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from forger import Forger, edited, raw_lines
+from forger import Forger, edited, forge, gate, raw_lines
 from small_project import SmallProject, plan_text
-
-
-def gate(project: SmallProject, model: str = "good") -> int:
-    """Return the exit code of a gate on the newest run."""
-    return project("gate", "latest", "--model", model, "--no-append").code
-
-
-def forge(
-    finished: SmallProject, tmp_path: Path, change: Callable[[Forger], object], *, recount: bool = True
-) -> SmallProject:
-    """Let the key's owner change a run and sign everything again; return it as a stranger sees it."""
-    forger = Forger(finished)
-    change(forger)
-    forger.drop("decision")
-    if recount:
-        forger.recount()
-    forger.sign()
-    return finished.as_stranger(tmp_path)
-
 
 # ------------------------------------------------------------------------------------------------------------- edited
 

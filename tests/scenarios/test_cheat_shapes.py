@@ -223,19 +223,26 @@ def test_work_for_one_thing_under_many_names_grows_with_the_names_only(
     assert sorted(judged) == sorted(names)
 
 
-@pytest.mark.parametrize("narrowing", [None, {"limit": 4}])
-def test_rejected_run_that_is_called_a_pilot_afterwards_counts(
-    tmp_path: Path, narrowing: dict[str, Any] | None
-) -> None:
-    """A pilot is what ran less than its plan: the word alone does not take a full run out of the count."""
-    project = SmallProject.write(tmp_path, plan_text("  s: {runner: command, argv: [sh, bot.sh]}", repeats=1))
-    better = tmp_path / "better"
+def rejected_then_better(folder: Path, mark: str = "0.75") -> SmallProject:
+    """Return a project with a run that all cases failed, and another of the same thing, under this mark, that passed."""
+    model, better = "  s: {runner: command, argv: [sh, bot.sh]}", folder / "better"
+    project = SmallProject.write(folder, plan_text(model, repeats=1))
     (project.root / "bot.sh").write_text(
         f"cat >/dev/null; if [ -e '{better}' ]; then echo Paris 4 blue 8; fi\n", encoding="utf-8"
     )
     project.run()
     better.touch()
+    project.set_plan(plan_text(model, repeats=1, mark=mark))
     project.run()
+    return project
+
+
+@pytest.mark.parametrize("narrowing", [None, {"limit": 4}])
+def test_rejected_run_that_is_called_a_pilot_afterwards_counts(
+    tmp_path: Path, narrowing: dict[str, Any] | None
+) -> None:
+    """A pilot is what ran less than its plan: the word alone does not take a full run out of the count."""
+    project = rejected_then_better(tmp_path)
     first, second = project.runs
     forger = Forger(project, run=first)
     forger.of("run.start")["body"]["selection"] = "pilot"
@@ -248,42 +255,20 @@ def test_rejected_run_that_is_called_a_pilot_afterwards_counts(
     assert "START-MISMATCH" in said.out + said.err
 
 
-@pytest.mark.parametrize("mark", ["0.75", "0.8"])
-def test_rejected_run_called_a_pilot_whose_plan_is_hidden_counts(tmp_path: Path, mark: str) -> None:
-    """Whether it was a pilot cannot be told without its plan, and then it counts: with the same plan it can be told."""
-    project = SmallProject.write(tmp_path, plan_text("  s: {runner: command, argv: [sh, bot.sh]}", repeats=1))
-    better = tmp_path / "better"
-    (project.root / "bot.sh").write_text(
-        f"cat >/dev/null; if [ -e '{better}' ]; then echo Paris 4 blue 8; fi\n", encoding="utf-8"
-    )
-    project.run()
-    better.touch()
-    project.set_plan(plan_text("  s: {runner: command, argv: [sh, bot.sh]}", repeats=1, mark=mark))
-    project.run()
+@pytest.mark.parametrize(
+    ("mark", "limit"),
+    [
+        pytest.param("0.75", 100, id="a narrowing that leaves nothing out of the gated plan"),
+        pytest.param("0.75", 1, id="a narrowing that is not what its run.end says it ran"),
+        pytest.param("0.8", 100, id="a plan that is not here"),
+    ],
+)
+def test_rejected_run_called_a_pilot_whose_plan_is_hidden_counts(tmp_path: Path, mark: str, limit: int) -> None:
+    """With the same plan it can be told that it was none; without its plan it cannot be told, and then it counts."""
+    project = rejected_then_better(tmp_path, mark)
     first, second = project.runs
     forger = Forger(project, run=first)
-    forger.of("run.start")["body"].update(selection="pilot", narrowing={"limit": 100})
-    forger.sign()
-    Forger(project, run=second).sign()
-    shutil.rmtree(first)
-    said = project.as_stranger(tmp_path)("gate", second.name, "--no-append", "--json")
-    assert said.code == 1
-    assert said.json["decision"]["reasons"] == ["attempt_open"]
-
-
-def test_rejected_run_called_a_pilot_of_its_own_plan_counts(tmp_path: Path) -> None:
-    """The trials it ended with, which its run.end states, are not those of the narrowing that it was given."""
-    project = SmallProject.write(tmp_path, plan_text("  s: {runner: command, argv: [sh, bot.sh]}", repeats=1))
-    better = tmp_path / "better"
-    (project.root / "bot.sh").write_text(
-        f"cat >/dev/null; if [ -e '{better}' ]; then echo Paris 4 blue 8; fi\n", encoding="utf-8"
-    )
-    project.run()
-    better.touch()
-    project.run()
-    first, second = project.runs
-    forger = Forger(project, run=first)
-    forger.of("run.start")["body"].update(selection="pilot", narrowing={"limit": 1})
+    forger.of("run.start")["body"].update(selection="pilot", narrowing={"limit": limit})
     forger.sign()
     Forger(project, run=second).sign()
     shutil.rmtree(first)
