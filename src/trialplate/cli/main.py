@@ -14,14 +14,13 @@ import sys
 from collections.abc import Sequence
 
 from trialplate.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_USAGE, TrialplateError, UsageError
+from trialplate.verify.output import flushed, no_output, ready, tell
 
 __all__ = ["main", "run"]
 
 
 def run() -> None:
     """Run the command line and exit: the console script."""
-    from trialplate.verify.output import flushed, ready
-
     ready()
     if sys.argv[1:2] not in (["verify"], ["gate"]):
         sys.exit(flushed(main(sys.argv[1:])))
@@ -40,8 +39,6 @@ def main(arguments: Sequence[str]) -> int:
             from trialplate.cli.front_page import PAGE
 
             if not arguments:
-                from trialplate.verify.output import tell
-
                 tell(PAGE, end="")
                 return EXIT_USAGE
             print(PAGE, end="")
@@ -58,11 +55,7 @@ def main(arguments: Sequence[str]) -> int:
         print_error(error)
         return error.exit_code
     except KeyboardInterrupt:
-        from trialplate.verify.output import tell
-
         tell("interrupted")
         return EXIT_INTERRUPTED
     except OSError as error:
-        from trialplate.verify.output import no_output
-
         return no_output(error)
