@@ -35,6 +35,6 @@ def cost_of(pricing: Pricing | None, usage: Usage | None) -> Money | None:
         + usage.output * Fraction(pricing.output)
     )
     nano = round(total * 1000)
-    return (
-        Money(nano=nano, currency=pricing.currency) if nano <= MAX_INTEGER else None
-    )  # no far end's count is that large
+    if nano > MAX_INTEGER:  # no far end's count is that large
+        return None
+    return Money(nano=nano, currency=pricing.currency)

@@ -13,7 +13,8 @@ __all__ = ["looser"]
 
 def looser(old: PassMark, new: PassMark) -> list[str]:
     """Return, in words, each thing that the new mark asks for less in; a rule that cannot be compared counts."""
-    found = [told for rule in old.rules for told in _rule(rule, {item.id: item for item in new.rules}.get(rule.id))]
+    kept = {rule.id: rule for rule in new.rules}
+    found = [told for rule in old.rules for told in _rule(rule, kept.get(rule.id))]
     found += _evidence(old.evidence, new.evidence)
     if new.errors not in ("bound", old.errors):
         found.append(f"errors: {old.errors} became {new.errors}")
