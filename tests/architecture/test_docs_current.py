@@ -30,7 +30,7 @@ import pytest
 from typer.main import get_command
 
 from trialplate.cli.app import app
-from trialplate.record import canonical, codec, disclosure, values
+from trialplate.record import canonical, codec, disclosure, entries, values
 from trialplate.record.frozen import Value
 from trialplate.record.frozen import fields as fields_of
 from trialplate.record.note import parse_checkpoint, parse_key
@@ -195,17 +195,17 @@ def classes_of(kind: typing.Any, seen: set[type] | None = None) -> set[type]:
 
 def test_entry_types_have_their_sections() -> None:
     """Every entry type has its heading in its document, in the order of the definition."""
-    for page, types in (("ledger", values.LEDGER_TYPES), ("record", values.RECORD_TYPES)):
+    for page, types in (("ledger", entries.LEDGER_TYPES), ("record", entries.RECORD_TYPES)):
         assert list(sections(read(f"formats/{page}.md"), "###")) == list(types)
 
 
 @pytest.mark.parametrize(
     ("pages", "roots"),
     [
-        (["ledger", "pass-mark", "plan", "record"], list(values.LEDGER_TYPES.values())),
-        (["record"], list(values.RECORD_TYPES.values())),
+        (["ledger", "pass-mark", "plan", "record"], list(entries.LEDGER_TYPES.values())),
+        (["record"], list(entries.RECORD_TYPES.values())),
         (["plan", "pass-mark", "test-set"], [values.Plan, values.Case]),
-        (["log"], [values.Entry]),
+        (["log"], [entries.Entry]),
         (["content"], [values.Opening]),
     ],
     ids=lambda item: "+".join(item) if isinstance(item[0], str) else "",
@@ -221,7 +221,7 @@ def test_fields_of_a_format_stand_in_its_document(pages: list[str], roots: list[
 def test_enumerations_of_the_record_stand_in_its_document() -> None:
     """Every outcome and every cause is explained."""
     text = read("formats/record.md")
-    for choices in (values.Outcome, values.Cause):
+    for choices in (entries.Outcome, entries.Cause):
         assert [word for word in typing.get_args(choices) if f"`{word}`" not in text] == []
 
 
@@ -247,12 +247,12 @@ def test_keys_of_the_author_language_stand_in_its_document() -> None:
 def test_json_example_is_of_its_format(block: Block) -> None:
     """Each JSON example is what the document says it is, read by the strict decoder."""
     kind = block.info.partition(" ")[2]
-    types = {"ledger-entry": values.LEDGER_TYPES, "record-entry": values.RECORD_TYPES}
+    types = {"ledger-entry": entries.LEDGER_TYPES, "record-entry": entries.RECORD_TYPES}
     single = {"case": values.Case, "pass-mark": values.PassMark}
     for line in [block.text] if kind == "plan" else block.text.splitlines():
         raw = line.encode()
         if kind in types:
-            entry = codec.decode(values.Entry, canonical.decode(raw))
+            entry = codec.decode(entries.Entry, canonical.decode(raw))
             codec.decode(types[kind][entry.type], entry.body)
         elif kind == "plan":
             plan = codec.decode(values.Plan, canonical.parse(raw))

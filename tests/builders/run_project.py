@@ -12,7 +12,7 @@ from trialplate.engine.run import Finished, run_prepared
 from trialplate.ledger.create import init_ledger
 from trialplate.ledger.keys import LedgerKey, load_signer, new_key
 from trialplate.ledger.ledger_writer import LedgerWriter
-from trialplate.record.values import Narrowing
+from trialplate.record.entries import Narrowing
 from trialplate.verify.findings import Report
 from trialplate.verify.known import config_folder, read_known
 from trialplate.verify.ledger_view import LedgerView, Reader, read_ledger

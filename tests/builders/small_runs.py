@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from trialplate.record.entries import TrialEnd, TrialStart
 from trialplate.record.matrix import Matrix, narrow
 from trialplate.record.values import (
     Case,
@@ -19,8 +20,6 @@ from trialplate.record.values import (
     Rule,
     Scorer,
     Selector,
-    TrialEnd,
-    TrialStart,
     Verdicts,
 )
 from trialplate.rules.cells import Board

@@ -14,15 +14,15 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from hypothesis import strategies as st
 
-from trialplate.record import values
+from trialplate.record import entries, values
 from trialplate.record.frozen import MISSING, Pattern, Value, fields
 
 VALUE_CLASSES: list[type] = sorted(
-    (
+    {
         item
-        for item in vars(values).values()
+        for item in (*vars(values).values(), *vars(entries).values())
         if isinstance(item, type) and issubclass(item, Value) and item is not Value
-    ),
+    },
     key=lambda item: item.__name__,
 )
 """Every class of a plan, a ledger or a record."""

@@ -18,7 +18,8 @@ import pytest
 from chat_server import ChatServer, completion
 
 from trialplate.record import canonical
-from trialplate.record.values import Case, Configuration, Limits, Usage
+from trialplate.record.entries import Usage
+from trialplate.record.values import Case, Configuration, Limits
 from trialplate.runners.base import Answer, Failure, Request, RunnerContext
 from trialplate.runners.openai_compatible import make
 from trialplate.transport.cassette import Cassette

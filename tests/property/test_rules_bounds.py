@@ -17,18 +17,9 @@ from small_runs import DIGEST, NAME, Repeat, asked, at_least, at_most, board_of,
 from trialplate.engine.tally import Tally
 from trialplate.engine.trial import Journal, Seat, TrialRunner
 from trialplate.record import codec
+from trialplate.record.entries import Call, TrialEnd, TrialStart
 from trialplate.record.matrix import narrow
-from trialplate.record.values import (
-    Call,
-    Json,
-    MatrixLine,
-    Plan,
-    Retry,
-    Rule,
-    Selector,
-    TrialEnd,
-    TrialStart,
-)
+from trialplate.record.values import Json, MatrixLine, Plan, Retry, Rule, Selector
 from trialplate.rules.cells import MICRO, Board
 from trialplate.rules.passmark import Evaluation, evaluate
 from trialplate.runners.base import Answer, Failure, Request

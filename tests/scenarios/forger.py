@@ -20,10 +20,11 @@ from small_project import SmallProject
 
 from trialplate.ledger.keys import LedgerKey, load_signer
 from trialplate.record import canonical, codec
+from trialplate.record.entries import Narrowing, TrialEnd, TrialStart
 from trialplate.record.log import inclusion_proof, leaf_hash, root_of
 from trialplate.record.matrix import attempt_key, configuration_digest, narrow
 from trialplate.record.note import Checkpoint, format_checkpoint, sign_note
-from trialplate.record.values import Narrowing, Plan, TrialEnd, TrialStart
+from trialplate.record.values import Plan
 from trialplate.rules.cells import Board
 
 __all__ = ["Entry", "Forger", "edited", "forge", "gate", "raw_lines"]

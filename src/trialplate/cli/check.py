@@ -12,7 +12,7 @@ import os
 from collections.abc import Sequence
 
 from trialplate.errors import StorageError, TrialplateError, UsageError
-from trialplate.record.values import Decision
+from trialplate.record.entries import Decision
 from trialplate.verify import cli
 from trialplate.verify.ledger_view import LedgerView
 from trialplate.verify.output import tell

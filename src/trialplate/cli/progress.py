@@ -11,8 +11,8 @@ from pathlib import Path
 from trialplate.engine.commits import Commitments
 from trialplate.engine.run import Finished
 from trialplate.engine.tally import Tally
+from trialplate.record.entries import TrialEnd
 from trialplate.record.matrix import Matrix
-from trialplate.record.values import TrialEnd
 from trialplate.verify.findings import counted
 from trialplate.verify.locate import ledger_above
 from trialplate.verify.output import tell

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 from trialplate.errors import EXIT_DONE, EXIT_NEGATIVE, UsageError
+from trialplate.record.entries import RECORD_TYPES, TrialEnd, TrialKey
 from trialplate.record.frozen import Json
-from trialplate.record.values import RECORD_TYPES, TrialEnd, TrialKey
 from trialplate.reports.summary import failures
 from trialplate.reports.terminal import render
 from trialplate.verify.cli import reader_of

@@ -17,8 +17,9 @@ from trialplate.engine.estimate import estimate
 from trialplate.engine.prepare import Prepared, prepare
 from trialplate.errors import EXIT_DONE, UsageError
 from trialplate.record import codec
+from trialplate.record.entries import Narrowing
 from trialplate.record.matrix import Matrix
-from trialplate.record.values import Narrowing, Plan, Rule
+from trialplate.record.values import Plan, Rule
 from trialplate.verify.findings import counted
 from trialplate.verify.known import config_folder, read_known
 from trialplate.verify.ledger_view import LedgerView

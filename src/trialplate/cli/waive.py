@@ -9,7 +9,7 @@ from trialplate.cli.project import find_ledger, open_ledger
 from trialplate.errors import EXIT_DONE, StorageError, UsageError
 from trialplate.ledger.lock import LOCK_NAME, is_held
 from trialplate.record import codec
-from trialplate.record.values import Waiver
+from trialplate.record.entries import Waiver
 from trialplate.verify.content import leak_in, openings
 
 __all__ = ["waive_run"]

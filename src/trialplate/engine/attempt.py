@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Literal
 
-from trialplate.record.values import Case, Cause, Configuration, Outcome, Scorer
+from trialplate.record.entries import Cause, Outcome
+from trialplate.record.values import Case, Configuration, Scorer
 from trialplate.rules.cells import FAR_END_RUNNERS, serves
 from trialplate.runners.base import Answer, Failure
 from trialplate.scorers.base import Score, ScorerError

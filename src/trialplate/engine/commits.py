@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from trialplate.ledger.ledger_writer import LedgerWriter
 from trialplate.record import codec
+from trialplate.record.entries import CommitPassMark, CommitTestSet, EntryRef
 from trialplate.record.matrix import mark_digest
-from trialplate.record.values import CommitPassMark, CommitTestSet, EntryRef, Plan
+from trialplate.record.values import Plan
 from trialplate.verify.ledger_view import LedgerView
 
 __all__ = ["Commitments", "commit_plan"]

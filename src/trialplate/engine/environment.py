@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from trialplate import __version__
-from trialplate.record.values import Environment
+from trialplate.record.entries import Environment
 
 __all__ = ["environment_of"]
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from trialplate.record.entries import Money, Usage
 from trialplate.record.frozen import Json
 from trialplate.record.matrix import Matrix
-from trialplate.record.values import Case, Configuration, Money, Plan, Usage
+from trialplate.record.values import Case, Configuration, Plan
 from trialplate.rules.cost import cost_of
 
 __all__ = ["Estimate", "estimate"]

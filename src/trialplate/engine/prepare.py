@@ -10,9 +10,10 @@ from typing import Literal
 
 from trialplate.errors import UsageError
 from trialplate.record import codec
+from trialplate.record.entries import Narrowing
 from trialplate.record.frozen import Json
 from trialplate.record.matrix import Matrix, narrow
-from trialplate.record.values import Case, Narrowing, Plan
+from trialplate.record.values import Case, Plan
 from trialplate.spec.freeze import Frozen, freeze
 from trialplate.spec.nearest import nearest
 from trialplate.spec.project import load_project

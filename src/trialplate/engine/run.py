@@ -32,8 +32,7 @@ from trialplate.ledger.keys import LedgerKey
 from trialplate.ledger.ledger_writer import Appended, LedgerWriter
 from trialplate.ledger.record_writer import RecordWriter, record_origin
 from trialplate.record import codec
-from trialplate.record.matrix import attempt_key, configuration_digest
-from trialplate.record.values import (
+from trialplate.record.entries import (
     Counts,
     Pin,
     RunClose,
@@ -44,6 +43,7 @@ from trialplate.record.values import (
     StartProof,
     TrialEnd,
 )
+from trialplate.record.matrix import attempt_key, configuration_digest
 from trialplate.verify.ledger_view import LedgerView
 
 __all__ = ["Finished", "run_prepared"]

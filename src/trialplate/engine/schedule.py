@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 
-from trialplate.record.values import TrialEnd, TrialKey
+from trialplate.record.entries import TrialEnd, TrialKey
 
 __all__ = ["STOP_AFTER", "Stop", "drive"]
 

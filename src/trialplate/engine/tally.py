@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from trialplate.record.values import Counts, TrialEnd
+from trialplate.record.entries import Counts, TrialEnd
 
 __all__ = ["Tally"]
 

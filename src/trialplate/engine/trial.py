@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from trialplate.engine.attempt import Judgement, judge_answer, judge_failure, retry_delay_s
 from trialplate.engine.tally import Tally
 from trialplate.record import canonical, codec
+from trialplate.record.entries import Private, TrialEnd, TrialKey, TrialStart
 from trialplate.record.frozen import Json
-from trialplate.record.values import Case, Configuration, Opening, Private, Scorer, TrialEnd, TrialKey, TrialStart
+from trialplate.record.values import Case, Configuration, Opening, Scorer
 from trialplate.rules.cost import cost_of
 from trialplate.runners.base import Answer, Failure, Request, Runner
 from trialplate.scorers.base import Scorer as ScorerObject

@@ -18,7 +18,7 @@ from trialplate.ledger.ledger_writer import ENTRIES, ORIGIN
 from trialplate.ledger.log_writer import Clock, LogWriter
 from trialplate.record import canonical, codec
 from trialplate.record.disclosure import secret_commitment
-from trialplate.record.values import LEDGER_TYPES, Genesis
+from trialplate.record.entries import LEDGER_TYPES, Genesis
 
 __all__ = ["init_ledger"]
 

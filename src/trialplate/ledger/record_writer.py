@@ -23,10 +23,10 @@ from trialplate.ledger.content import ContentWriter
 from trialplate.ledger.durable import AppendFile
 from trialplate.ledger.lock import LOCK_NAME, hold
 from trialplate.ledger.log_writer import CHECKPOINT, Clock, LogWriter, SetAside, open_entries
+from trialplate.record.entries import RECORD_TYPES
 from trialplate.record.frozen import Json
 from trialplate.record.log import MAX_ENTRY, split_lines
 from trialplate.record.note import Checkpoint, Signer
-from trialplate.record.values import RECORD_TYPES
 from trialplate.verify.log_file import MAX_NOTE, LogFile, read_checkpoint, read_small, typed_entry
 
 __all__ = ["RECORD", "RecordWriter", "record_origin"]

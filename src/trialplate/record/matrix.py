@@ -9,18 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from trialplate.record import canonical, codec
+from trialplate.record.entries import Narrowing, TrialKey
 from trialplate.record.frozen import Json, Value
-from trialplate.record.values import (
-    Case,
-    Configuration,
-    Narrowing,
-    PassMark,
-    Plan,
-    PlanCase,
-    Scorer,
-    Selector,
-    TrialKey,
-)
+from trialplate.record.values import Case, Configuration, PassMark, Plan, PlanCase, Scorer, Selector
 
 __all__ = ["Matrix", "attempt_key", "configuration_digest", "mark_digest", "narrow", "selects"]
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 
 from trialplate.record import canonical
+from trialplate.record.entries import Decision, TrialEnd, TrialKey
 from trialplate.record.frozen import Json
-from trialplate.record.values import Decision, PlanCase, TrialEnd, TrialKey
+from trialplate.record.values import PlanCase
 from trialplate.reports.summary import ConfigurationSummary, MetricSummary, failures, metric_names, summarise, tags_of
 from trialplate.verify.findings import counted
 from trialplate.verify.gate import Gate

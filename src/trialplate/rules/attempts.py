@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trialplate.record.values import AttemptResult, DecisionWord
+from trialplate.record.entries import AttemptResult, DecisionWord
 
 __all__ = ["combine"]
 

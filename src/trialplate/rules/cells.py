@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import get_args
 
+from trialplate.record.entries import DECIDED, Counts, OwnCause, TrialEnd, TrialKey, TrialStart
 from trialplate.record.matrix import Matrix
-from trialplate.record.values import DECIDED, Configuration, Counts, OwnCause, TrialEnd, TrialKey, TrialStart
+from trialplate.record.values import Configuration
 
 __all__ = ["MICRO", "Board", "Cell", "micro", "serves"]
 

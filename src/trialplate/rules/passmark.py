@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Literal
 
+from trialplate.record.entries import DecisionWord, EvidenceResult, Result, RuleResult
 from trialplate.record.frozen import Value
 from trialplate.record.matrix import Matrix, selects
-from trialplate.record.values import DecisionWord, EvidenceResult, PassMark, Plan, Result, Rule, RuleResult
+from trialplate.record.values import PassMark, Plan, Rule
 from trialplate.rules.cells import MICRO, Board, Cell
 
 __all__ = ["RATES", "Evaluation", "Span", "case_passes", "evaluate", "fraction_text", "mean_extremes"]

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from trialplate.record.entries import Call, Usage
 from trialplate.record.frozen import Json
-from trialplate.record.values import Call, Case, Configuration, Usage
+from trialplate.record.values import Case, Configuration
 from trialplate.transport.secrets import Secrets
 
 if TYPE_CHECKING:

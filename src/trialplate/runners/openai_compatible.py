@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 
 from trialplate.errors import SpecError
 from trialplate.record import canonical
+from trialplate.record.entries import Call
 from trialplate.record.frozen import Json
-from trialplate.record.values import Call, Configuration
+from trialplate.record.values import Configuration
 from trialplate.runners.base import Answer, Failure, Request, RunnerContext
 from trialplate.runners.providers import openai_chat
 from trialplate.transport.http import HttpFailure, HttpReply, HttpRequest, retry_after_s

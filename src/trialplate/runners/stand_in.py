@@ -23,8 +23,9 @@ from typing import Any, TypeVar
 
 from trialplate.errors import FormatError, SpecError
 from trialplate.record import codec
+from trialplate.record.entries import Usage
 from trialplate.record.frozen import Json, Value
-from trialplate.record.values import Configuration, Count, Short, Usage
+from trialplate.record.values import Configuration, Count, Short
 from trialplate.runners.base import Answer, Failure, FailureKind, Request, RunnerContext
 
 __all__ = ["ScriptedAnswer", "ScriptedError", "StandInRunner", "make"]

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from trialplate.record.values import Case, Usage
+from trialplate.record.entries import Usage
+from trialplate.record.values import Case
 
 __all__ = ["NO_CONTEXT", "Score", "Scorer", "ScorerContext", "ScorerError"]
 

@@ -3,9 +3,9 @@
 
     python -m trialplate.spec.schemas --write | --check [--dir schemas]
 
-The plan and the bodies of log entries come from the value classes of `record.values`, which `record.codec` decodes; the
-author's file comes from the pydantic models of this room. Never edit a generated file. An optional field is absent,
-never null, so no schema allows null where the codec does not.
+The plan and the bodies of log entries come from the value classes of `record.values` and `record.entries`, which
+`record.codec` decodes; the author's file comes from the pydantic models of this room. Never edit a generated file. An
+optional field is absent, never null, so no schema allows null where the codec does not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from trialplate.record import values
+from trialplate.record import entries, values
 from trialplate.spec.models import AuthorPlan
 
 __all__ = ["core_schema", "documents", "main"]
@@ -36,8 +36,8 @@ def documents() -> dict[str, bytes]:
     made = {
         "trialplate": ("trialplate/author/1", _tidy(AuthorPlan.model_json_schema(mode="validation"))),
         "plan": ("trialplate/plan/1", _schema(values.Plan)),
-        "ledger-entry": ("trialplate/ledger-entry/1", _entries(values.LEDGER_TYPES)),
-        "record-entry": ("trialplate/record-entry/1", _entries(values.RECORD_TYPES)),
+        "ledger-entry": ("trialplate/ledger-entry/1", _entries(entries.LEDGER_TYPES)),
+        "record-entry": ("trialplate/record-entry/1", _entries(entries.RECORD_TYPES)),
     }
     return {
         f"{name}.v1.schema.json": _bytes({"$schema": _DIALECT, "$id": identity, **schema})
@@ -86,7 +86,7 @@ def _schema(cls: type) -> dict[str, Any]:
 
 def _entries(types: Mapping[str, type]) -> dict[str, Any]:
     """Return the schema of a log's entries: the envelope, with one body for each type."""
-    envelope = _schema(values.Entry)
+    envelope = _schema(entries.Entry)
     definitions: dict[str, Any] = {}
     forms = []
     for name, cls in types.items():

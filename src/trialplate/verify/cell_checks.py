@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from trialplate.record.entries import DECIDED, RunClose, TrialEnd, TrialStart
 from trialplate.record.matrix import Matrix
-from trialplate.record.values import DECIDED, Configuration, Plan, RunClose, TrialEnd, TrialStart
+from trialplate.record.values import Configuration, Plan
 from trialplate.rules.cells import CALLING_RUNNERS, FAR_END_RUNNERS, MICRO, OWN_CAUSES, Board, micro, serves
 from trialplate.rules.cost import cost_of
 from trialplate.verify.findings import Report, counted

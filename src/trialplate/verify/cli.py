@@ -23,9 +23,9 @@ from trialplate.errors import (
     UsageError,
     VerificationError,
 )
+from trialplate.record.entries import Decision
 from trialplate.record.frozen import Value
 from trialplate.record.note import PublicKey, open_note, parse_checkpoint, parse_key
-from trialplate.record.values import Decision
 from trialplate.verify import text
 from trialplate.verify.findings import CODES
 from trialplate.verify.gate import Others, configuration_named

@@ -14,17 +14,10 @@ from pathlib import Path
 
 from trialplate.errors import FormatError, UsageError, VerificationError
 from trialplate.record import canonical
+from trialplate.record.entries import AttemptResult, CommitPassMark, Decision, DecisionWord, RunConfiguration, RunStart
 from trialplate.record.frozen import Value
 from trialplate.record.matrix import narrow
-from trialplate.record.values import (
-    AttemptResult,
-    CommitPassMark,
-    Decision,
-    DecisionWord,
-    Plan,
-    RunConfiguration,
-    RunStart,
-)
+from trialplate.record.values import Plan
 from trialplate.rules.attempts import combine
 from trialplate.rules.loosening import looser
 from trialplate.rules.passmark import evaluate

@@ -12,9 +12,7 @@ from typing import Any
 
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical
-from trialplate.record.frozen import Value
-from trialplate.record.note import PublicKey, parse_key
-from trialplate.record.values import (
+from trialplate.record.entries import (
     LEDGER_TYPES,
     CommitPassMark,
     CommitTestSet,
@@ -26,6 +24,8 @@ from trialplate.record.values import (
     RunStart,
     Waiver,
 )
+from trialplate.record.frozen import Value
+from trialplate.record.note import PublicKey, parse_key
 from trialplate.rules.shape import mark_problems
 from trialplate.verify.findings import Report, counted
 from trialplate.verify.known import Known

@@ -14,10 +14,10 @@ from typing import BinaryIO
 
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical, codec
+from trialplate.record.entries import Entry
 from trialplate.record.frozen import Json, Value
 from trialplate.record.log import MAX_ENTRY, Frontier, leaf_hash
 from trialplate.record.note import Checkpoint, PublicKey, open_note, parse_checkpoint
-from trialplate.record.values import Entry
 from trialplate.verify.findings import Report
 
 __all__ = ["LogFile", "Signed", "claimed_size", "open_regular", "read_checkpoint", "read_small", "typed_entry"]

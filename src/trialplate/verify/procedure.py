@@ -20,9 +20,9 @@ from pathlib import Path
 
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical, codec
+from trialplate.record.entries import Entry, RunOpen, RunStart
 from trialplate.record.log import MAX_ENTRY
 from trialplate.record.note import parse_checkpoint
-from trialplate.record.values import Entry, RunOpen, RunStart
 from trialplate.verify.content import check_content
 from trialplate.verify.findings import CHECKS, Report
 from trialplate.verify.gate import Gate, Others

@@ -12,22 +12,20 @@ from typing import Any
 
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical, codec
-from trialplate.record.log import check_inclusion, leaf_hash, root_of
-from trialplate.record.matrix import Matrix, attempt_key, configuration_digest, narrow
-from trialplate.record.values import (
+from trialplate.record.entries import (
     RECORD_TYPES,
     CommitPassMark,
     CommitTestSet,
-    Configuration,
-    Plan,
     RunClose,
     RunOpen,
     RunReopen,
     RunStart,
-    Scorer,
     TrialEnd,
     TrialStart,
 )
+from trialplate.record.log import check_inclusion, leaf_hash, root_of
+from trialplate.record.matrix import Matrix, attempt_key, configuration_digest, narrow
+from trialplate.record.values import Configuration, Plan, Scorer
 from trialplate.rules.cells import Board
 from trialplate.rules.shape import mark_problems, plan_problems
 from trialplate.verify.cell_checks import CellChecks

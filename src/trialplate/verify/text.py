@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from trialplate.record import codec
+from trialplate.record.entries import Decision, RuleResult
 from trialplate.record.frozen import Json
-from trialplate.record.values import Decision, PassMark, Rule, RuleResult, Selector
+from trialplate.record.values import PassMark, Rule, Selector
 from trialplate.verify.findings import CHECKS, Report, counted
 from trialplate.verify.gate import attempt_text
 

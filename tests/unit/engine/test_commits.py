@@ -9,7 +9,7 @@ from run_project import CASES, PLAN, Project
 
 from trialplate.engine.commits import Commitments, commit_plan
 from trialplate.engine.prepare import prepare
-from trialplate.record.values import CommitPassMark, CommitTestSet
+from trialplate.record.entries import CommitPassMark, CommitTestSet
 
 
 def commit(project: Project) -> Commitments:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from small_runs import asked, configuration, matrix_of, plan_of
 
 from trialplate.engine.estimate import UNSTATED_OUTPUT, estimate
+from trialplate.record.entries import Money, Narrowing, Usage
 from trialplate.record.matrix import narrow
-from trialplate.record.values import Money, Narrowing, PlanText, Pricing, Usage
+from trialplate.record.values import PlanText, Pricing
 from trialplate.rules.cost import cost_of
 
 SYSTEM, DOCUMENT, ANSWERS = "s" * 43, "d" * 43, "a" * 43

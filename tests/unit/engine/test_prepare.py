@@ -11,7 +11,7 @@ from run_project import CASES, PLAN, Project
 
 from trialplate.engine.prepare import Prepared, prepare
 from trialplate.errors import SpecError, UsageError
-from trialplate.record.values import Narrowing
+from trialplate.record.entries import Narrowing
 
 SECRET = bytes(32)
 

@@ -20,7 +20,7 @@ from trialplate.engine.run import run_prepared
 from trialplate.errors import StorageError
 from trialplate.ledger.record_writer import RecordWriter
 from trialplate.record import canonical
-from trialplate.record.values import Narrowing
+from trialplate.record.entries import Narrowing
 from trialplate.reports.summary import summarise
 
 needs_shell = pytest.mark.skipif(shutil.which("sh") is None, reason="the programs under test are shell lines")

@@ -10,7 +10,7 @@ import pytest
 from small_runs import ended
 
 from trialplate.engine.schedule import STOP_AFTER, Stop, drive
-from trialplate.record.values import TrialEnd, TrialKey
+from trialplate.record.entries import TrialEnd, TrialKey
 
 KEYS: list[TrialKey] = [("m", f"q{n}", 1) for n in range(1, 21)]
 

@@ -10,17 +10,9 @@ from value_documents import BAD, GOOD, VALUE_CLASSES, is_required
 
 from trialplate.errors import FormatError
 from trialplate.record import codec
+from trialplate.record.entries import Entry, Money, TrialEnd, TrialStart
 from trialplate.record.frozen import AtLeast, Pattern, fields
-from trialplate.record.values import (
-    Configuration,
-    Entry,
-    Money,
-    Plan,
-    Rule,
-    Selector,
-    TrialEnd,
-    TrialStart,
-)
+from trialplate.record.values import Configuration, Plan, Rule, Selector
 
 START: dict[str, Any] = {"trial": ["m", "q1", 1], "attempt": 1}
 ENTRY: dict[str, Any] = {"v": 1, "seq": 0, "time": "2026-11-30T10:00:00.000Z", "type": "t", "body": {}}

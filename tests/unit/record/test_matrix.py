@@ -10,17 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_runs import COMMITMENT, DIGEST, asked, case, configuration, plan_of, scorer
 
+from trialplate.record.entries import Narrowing
 from trialplate.record.matrix import attempt_key, configuration_digest, narrow, selects
-from trialplate.record.values import (
-    Limits,
-    MatrixLine,
-    Narrowing,
-    PlanFile,
-    PlanText,
-    Pricing,
-    Retry,
-    Selector,
-)
+from trialplate.record.values import Limits, MatrixLine, PlanFile, PlanText, Pricing, Retry, Selector
 
 
 @pytest.mark.parametrize(

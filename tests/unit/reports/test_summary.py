@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from small_runs import NAME, Repeat, board_of, case, configuration, ended, matrix_of, plan_of, scorer
 
-from trialplate.record.values import MatrixLine, Money, Plan, Pricing, Selector, TrialStart
+from trialplate.record.entries import Money, TrialStart
+from trialplate.record.values import MatrixLine, Plan, Pricing, Selector
 from trialplate.reports.summary import ConfigurationSummary, failures, metric_names, summarise, tags_of
 from trialplate.reports.terminal import cost_text, metric_text
 from trialplate.rules.cells import Board

@@ -9,7 +9,7 @@ from typing import Any
 from run_project import Project
 
 from trialplate.cli.report import show_report
-from trialplate.record.values import Narrowing
+from trialplate.record.entries import Narrowing
 from trialplate.reports.terminal import aligned, render
 
 

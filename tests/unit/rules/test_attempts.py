@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from trialplate.record.values import AttemptResult
+from trialplate.record.entries import AttemptResult
 from trialplate.rules.attempts import combine
 
 _OTHERS: dict[str, AttemptResult] = {

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_runs import NAME, board_of, configuration, ended, matrix_of, plan_of
 
-from trialplate.record.values import Call, Money, TrialStart
+from trialplate.record.entries import Call, Money, TrialStart
 from trialplate.rules.cells import MICRO, Board, micro, serves
 
 KEY = (NAME, "q1", 1)

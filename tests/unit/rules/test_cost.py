@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialplate.record.values import Money, Pricing, Usage
+from trialplate.record.entries import Money, Usage
+from trialplate.record.values import Pricing
 from trialplate.rules.cost import cost_of
 
 CASES = Path(__file__).parents[2] / "vectors" / "cases" / "decide"

@@ -414,7 +414,7 @@ def test_evidence_replayed_calls_count_only_where_the_mark_says_any() -> None:
     """By default an answer out of a cassette decides nothing."""
     from small_runs import ended
 
-    from trialplate.record.values import Call, TrialStart
+    from trialplate.record.entries import Call, TrialStart
     from trialplate.rules.cells import Board
 
     key, plan = (NAME, "q1", 1), plan_of(1, at_least("1"))
@@ -431,7 +431,7 @@ def test_evidence_reasked_share_is_inclusive() -> None:
     """One re-asked cell of fifty is the 2 % that the default allows; two are not."""
     from small_runs import ended, play
 
-    from trialplate.record.values import TrialStart
+    from trialplate.record.entries import TrialStart
     from trialplate.rules.cells import Board
 
     plan = plan_of(50, at_least("1"))

@@ -12,7 +12,8 @@ import pytest
 
 from trialplate.errors import SpecError
 from trialplate.record import canonical
-from trialplate.record.values import Case, Configuration, PlanText, Usage
+from trialplate.record.entries import Usage
+from trialplate.record.values import Case, Configuration, PlanText
 from trialplate.runners.base import Answer, Failure, Request
 from trialplate.runners.providers.openai_chat import build_request, check_configuration, parse_reply
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from trialplate.errors import SpecError
+from trialplate.record.entries import Usage
 from trialplate.record.frozen import Json
-from trialplate.record.values import Case, Configuration, PlanText, Usage
+from trialplate.record.values import Case, Configuration, PlanText
 from trialplate.runners.base import Answer, Failure, Request, RunnerContext
 from trialplate.runners.stand_in import make
 

@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 from pydantic_core import SchemaValidator, ValidationError
 
 from trialplate.errors import FormatError
-from trialplate.record import codec, values
+from trialplate.record import codec, entries, values
 from trialplate.record.frozen import MISSING, Value, fields
 from trialplate.spec import schemas, yaml_strict
 from trialplate.spec.document import plain
@@ -171,11 +171,11 @@ def _pydantic(cls: type) -> SchemaValidator:
 def _body_schema(cls: type) -> Draft202012Validator:
     if cls is values.Plan:
         return schema("plan")
-    whole: Any = schema("ledger-entry" if cls in values.LEDGER_TYPES.values() else "record-entry").schema
+    whole: Any = schema("ledger-entry" if cls in entries.LEDGER_TYPES.values() else "record-entry").schema
     return Draft202012Validator({"$ref": f"#/$defs/{cls.__name__}", "$defs": whole["$defs"]})
 
 
-CLASSES = [values.Plan, *dict.fromkeys([*values.LEDGER_TYPES.values(), *values.RECORD_TYPES.values()])]
+CLASSES = [values.Plan, *dict.fromkeys([*entries.LEDGER_TYPES.values(), *entries.RECORD_TYPES.values()])]
 
 
 @pytest.mark.parametrize("cls", [pytest.param(cls, id=cls.__name__) for cls in CLASSES])

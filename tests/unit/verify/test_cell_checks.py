@@ -9,21 +9,9 @@ import pytest
 from small_runs import DIGEST, NAME, case, configuration, ended, plan_of, scorer
 
 from trialplate.engine.attempt import judge_failure
+from trialplate.record.entries import Call, Cause, Counts, Money, RunClose, TrialEnd, TrialStart, Usage
 from trialplate.record.matrix import narrow
-from trialplate.record.values import (
-    Call,
-    Cause,
-    Counts,
-    Money,
-    Plan,
-    Pricing,
-    Retry,
-    RunClose,
-    Selector,
-    TrialEnd,
-    TrialStart,
-    Usage,
-)
+from trialplate.record.values import Plan, Pricing, Retry, Selector
 from trialplate.rules.cells import FAR_END_RUNNERS, OWN_CAUSES, Board
 from trialplate.runners.base import Failure, FailureKind
 from trialplate.verify.cell_checks import NEVER_ERROR, CellChecks
@@ -235,7 +223,7 @@ def test_start_outside_the_matrix_is_unplanned(key: tuple[str, str, int]) -> Non
 
 def test_start_of_a_cell_that_no_line_plans_is_unplanned() -> None:
     """A pilot's left-out case does not come back in its record."""
-    from trialplate.record.values import Narrowing
+    from trialplate.record.entries import Narrowing
 
     report = Report("pilot")
     checks = CellChecks(PLAN, narrow(PLAN, Narrowing(only=("q2",))), Board(), report)

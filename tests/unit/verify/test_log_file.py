@@ -9,9 +9,9 @@ import pytest
 
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical
+from trialplate.record.entries import RECORD_TYPES, TrialStart
 from trialplate.record.log import MAX_ENTRY, root_of
 from trialplate.record.note import Checkpoint, format_checkpoint, sign_note, signer_from_seed
-from trialplate.record.values import RECORD_TYPES, TrialStart
 from trialplate.verify.findings import Report
 from trialplate.verify.log_file import LogFile, read_checkpoint, read_small, typed_entry
 

@@ -14,8 +14,8 @@ from run_project import CASES, PLAN, Project, make_project
 
 from trialplate.errors import UsageError
 from trialplate.record import canonical, codec
+from trialplate.record.entries import Narrowing, RunStart
 from trialplate.record.note import signer_from_seed
-from trialplate.record.values import Narrowing, RunStart
 from trialplate.verify import cli
 from trialplate.verify.findings import CHECKS, Report
 from trialplate.verify.gate import configuration_named

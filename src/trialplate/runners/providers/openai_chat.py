@@ -25,8 +25,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 from trialplate.errors import SpecError
 from trialplate.record import canonical
+from trialplate.record.entries import Usage
 from trialplate.record.frozen import Json
-from trialplate.record.values import Configuration, Usage
+from trialplate.record.values import Configuration
 from trialplate.runners.base import Answer, Failure, Request
 from trialplate.transport.http import HttpRequest
 

@@ -1,0 +1,396 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the entries of a ledger and of a record hold, as frozen values: the table of entry types is at the end.
+
+Like those of `values`, these classes are the one definition of their formats; units are in the names: `_ms`
+milliseconds, `nano` 10^-9 of a currency unit.
+
+Source: docs/formats/ledger.md, docs/formats/record.md.
+"""
+
+# Annotations are evaluated here, once, as in `values`.
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from trialplate.record.frozen import Json, Pattern, Value
+from trialplate.record.values import (
+    CaseId,
+    Commitment,
+    ConfigurationName,
+    Count,
+    Currency,
+    Digest,
+    KeyLine,
+    Name,
+    Origin,
+    PassMark,
+    Positive,
+    RunId,
+    Short,
+    Time,
+)
+
+# --------------------------------------------------------------------------------------------------------- ledger
+
+
+class Entry(Value):
+    """One line of a log, its body still undecoded."""
+
+    v: Literal[1] = 1
+    seq: Count
+    time: Time
+    type: Name
+    body: Mapping[str, Json]
+    by: tuple[str, ...] = ()
+    """Signature lines of approvers over the body's digest."""
+
+
+class Genesis(Value):
+    """`log.genesis`, the first entry of a ledger."""
+
+    format: Literal["trialplate-ledger/1"] = "trialplate-ledger/1"
+    origin: Origin
+    key: KeyLine
+    secret: Digest
+    """Commitment to the secret from which salts are made."""
+    continues: tuple[str, ...] = ()
+    """Checkpoints of earlier logs of the same project."""
+
+
+class EntryRef(Value):
+    """Another entry of the same log: its number and the SHA-256 of its line."""
+
+    seq: Count
+    digest: Digest
+
+
+class CommitTestSet(Value):
+    """`commit.testset`."""
+
+    name: Name
+    version: Short | None = None
+    cases: Positive
+    root: Digest
+    digest: Digest | None = None
+
+
+class CommitPassMark(Value):
+    """`commit.passmark`: the mark itself, its digest, and the test set it is for."""
+
+    digest: Digest
+    mark: PassMark
+    test_set: EntryRef
+    supersedes: EntryRef | None = None
+    reason: str | None = None
+
+
+class RunConfiguration(Value):
+    """A configuration as `run.start` names it."""
+
+    name: ConfigurationName
+    digest: Digest
+    attempt_key: Digest
+
+
+class Narrowing(Value):
+    """How a pilot is less than its plan."""
+
+    limit: Positive | None = None
+    only: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    repeats: Positive | None = None
+
+
+class RunStart(Value):
+    """`run.start`: durable before the first call."""
+
+    run_id: RunId
+    plan: Digest
+    test_set: EntryRef
+    pass_mark: EntryRef
+    selection: Literal["full", "pilot"]
+    narrowing: Narrowing | None = None
+    trials: Positive
+    configurations: tuple[RunConfiguration, ...]
+    cache: Literal["off", "live", "replay"]
+    cassettes: tuple[Digest, ...] = ()
+
+
+class Pin(Value):
+    """`run.progress` and `run.resume`: the record had this size and this root at that moment."""
+
+    run_id: RunId
+    size: Positive
+    root: Digest
+
+
+class Counts(Value):
+    """Trials by outcome; `absent` is planned less those with a final attempt."""
+
+    planned: Count
+    passed: Count
+    failed: Count
+    limit: Count
+    needs_input: Count
+    error: Count
+    skipped: Count
+    absent: Count
+    attempts: Count
+    replayed: Count
+    reasked: Count
+
+
+class RunEnd(Value):
+    """`run.end`: the closed record's size and root."""
+
+    run_id: RunId
+    size: Positive
+    root: Digest
+    status: Literal["complete", "incomplete"]
+    counts: Counts
+
+
+class Waiver(Value):
+    """`waiver`: a signed statement that one run does not count."""
+
+    run_id: RunId
+    reason: Annotated[str, Pattern("[^\\u0000-\\u001f\\u007f-\\u009f]{1,1000}")]
+
+
+Result = Literal["pass", "fail", "inconclusive"]
+DecisionWord = Literal["accepted", "rejected", "inconclusive"]
+
+
+class RuleResult(Value):
+    """What one rule came to: exact fractions as text "n/d", over how many cells, with unknown ones at each extreme."""
+
+    id: Name
+    result: Result
+    reason: Name
+    threshold: str | None = None
+    low: str | None = None
+    """The quantity with every unknown cell at its worse value for the rule."""
+    high: str | None = None
+    cells: Count
+    cases: Count
+    unknown: Count
+    failing: tuple[CaseId, ...] = ()
+    """must_pass: the first cases that stand in the way, at most ten."""
+
+
+class EvidenceResult(Value):
+    """One demand of the mark on the record, and whether it is met."""
+
+    name: Name
+    met: bool
+    wanted: str
+    found: str
+
+
+class AttemptResult(Value):
+    """A full run of the same configuration on some of the same cases, and what it came to under its own mark."""
+
+    run_id: RunId
+    configuration: ConfigurationName | None = None
+    """Its name there, where that is not the one decided on: two names for one thing are two attempts at it."""
+    status: Literal["decided", "open", "missing", "waived"]
+    size: Count = 0
+    decision: DecisionWord | None = None
+
+
+class Decision(Value):
+    """`decision`: what the gate derived, from which bytes."""
+
+    run_id: RunId
+    configuration: ConfigurationName
+    decision: DecisionWord
+    reasons: tuple[Name, ...]
+    plan: Digest
+    pass_mark: EntryRef
+    record_size: Positive
+    record_root: Digest
+    evidence: tuple[EvidenceResult, ...]
+    rules: tuple[RuleResult, ...]
+    attempts: tuple[AttemptResult, ...]
+
+
+# --------------------------------------------------------------------------------------------------------- record
+
+
+class StartProof(Value):
+    """The run.start entry as it stands in the ledger, and the proof that the signed ledger held it."""
+
+    entry: str
+    note: str
+    proof: tuple[Digest, ...]
+
+
+class Environment(Value):
+    """An allow-list: no host, user or path."""
+
+    trialplate: Short
+    python: Short
+    platform: Short
+    commit: Annotated[str, Pattern(r"[0-9a-f]{40,64}")] | None = None
+    dirty: bool | None = None
+    packages: Mapping[str, Short] = {}
+
+
+class RunOpen(Value):
+    """`run.open`, the first entry of a record."""
+
+    format: Literal["trialplate-record/1"] = "trialplate-record/1"
+    run_id: RunId
+    start: StartProof
+    plan: Digest
+    seed: Digest
+    """SHA-256 of the run.start line: fixed only once the marks are committed."""
+    environment: Environment
+
+
+TrialKey = tuple[str, str, int]
+"""(configuration, case id, repeat 1..N)"""
+
+
+class TrialStart(Value):
+    """`trial.start`: written before anything is sent."""
+
+    trial: tuple[ConfigurationName, CaseId, Positive]
+    attempt: Positive
+
+
+class Usage(Value):
+    """Tokens as the far end counted them: `cache_read`, `cache_write` are parts of input, `reasoning` of output."""
+
+    input: Count | None = None
+    output: Count | None = None
+    cache_read: Count | None = None
+    cache_write: Count | None = None
+    reasoning: Count | None = None
+    declared: bool = False
+    """The thing under test counted its own tokens."""
+
+
+class Money(Value):
+    """An amount in 10^-9 of the currency's unit."""
+
+    nano: Count
+    currency: Currency
+
+
+class Call(Value):
+    """One exchange with a far end: the digest of the request, and whether the reply came from a cassette."""
+
+    digest: Digest
+    replayed: bool = False
+
+
+class Private(Value):
+    """Commitments of what a trial produced; each may be opened alone."""
+
+    answer: Commitment | None = None
+    transcript: Commitment | None = None
+    error: Commitment | None = None
+    reason: Commitment | None = None
+    """What the scorers said."""
+    served: Commitment | None = None
+    """The served model's name where it is no short printable ASCII."""
+
+
+Outcome = Literal["passed", "failed", "limit", "needs_input", "error", "skipped"]
+DECIDED: frozenset[str] = frozenset({"passed", "failed", "limit", "needs_input"})
+"""Outcomes that are known; `error` and `skipped` leave a trial's cells unknown."""
+
+OwnCause = Literal[
+    "empty",
+    "refusal",
+    "truncated",
+    "rejected_request",
+    "http_status",
+    "exit_status",
+    "closed_connection",
+    "timeout",
+    "bad_reply",
+    "too_long",
+]
+"""Causes of a failure that may be the model's own (`failed`, `limit`) or its host's (`error`), as the outcome says."""
+HarnessCause = Literal[
+    "refused_connection",
+    "transport",
+    "rate_limited",
+    "server_error",
+    "authentication",
+    "not_started",
+    "scorer",
+    "replay_miss",
+    "wrong_model",
+    "budget",
+    "interrupted",
+    "lost",
+]
+"""Causes that lie with the infrastructure or with us: always `error`."""
+Cause = Literal[OwnCause, HarnessCause]
+
+
+class TrialEnd(Value):
+    """`trial.end`: how one attempt ended. A trial's outcome is that of its last attempt."""
+
+    trial: tuple[ConfigurationName, CaseId, Positive]
+    attempt: Positive
+    outcome: Outcome
+    cause: Cause | None = None
+    status: int | None = None
+    """HTTP status or exit status, as it was."""
+    retry: bool = False
+    """This attempt will be followed by another."""
+    ended_by: Literal["model", "harness"] = "model"
+    metrics: Mapping[str, float] = {}
+    unknown: Mapping[str, Cause] = {}
+    verdict: Literal["passed", "failed"] | None = None
+    usage: Usage | None = None
+    cost: Money | None = None
+    latency_ms: Count = 0
+    """The far end's time for this attempt; as recorded, for a replayed one."""
+    wall_ms: Count = 0
+    received: Count = 0
+    """Bytes of answer that had arrived."""
+    finish: Short | None = None
+    served: Short | None = None
+    requests: tuple[Short, ...] = ()
+    """Request ids of the far end."""
+    calls: tuple[Call, ...] = ()
+    private: Private = Private()
+
+
+class RunReopen(Value):
+    """`run.reopen`: a resumed record, with the number of lines beyond the checkpoint that were taken over."""
+
+    adopted: Count
+    reason: Name
+
+
+class RunClose(Value):
+    """`run.close`: nothing follows, unless the run is reopened."""
+
+    complete: bool
+    reason: Name
+    counts: Counts
+
+
+LEDGER_TYPES: Mapping[str, type] = {
+    "log.genesis": Genesis,
+    "commit.testset": CommitTestSet,
+    "commit.passmark": CommitPassMark,
+    "run.start": RunStart,
+    "run.progress": Pin,
+    "run.resume": Pin,
+    "run.end": RunEnd,
+    "waiver": Waiver,
+    "decision": Decision,
+}
+RECORD_TYPES: Mapping[str, type] = {
+    "run.open": RunOpen,
+    "trial.start": TrialStart,
+    "trial.end": TrialEnd,
+    "run.reopen": RunReopen,
+    "run.close": RunClose,
+}
