@@ -45,6 +45,7 @@ def test_commands_are_those_of_this_issue() -> None:
         "validate",
         "commit",
         "run",
+        "resume",
         "report",
         "gate",
         "verify",

@@ -130,6 +130,19 @@ def run(
 
 
 @app.command()
+def resume(
+    run: RunArgument,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Requests at once.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    ledger: LedgerOption = None,
+) -> int:
+    """Finish a run: ask only what is unknown, keep what is decided."""
+    from trialplate.cli.resume import resume as resume_run
+
+    return resume_run(run, jobs=jobs, ledger=ledger, as_json=json)
+
+
+@app.command()
 def report(
     run: RunArgument = "latest",
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Add the table by tag.")] = False,

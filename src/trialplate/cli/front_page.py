@@ -19,6 +19,7 @@ Commands:
   validate  Check every file, name, reference and pattern of a plan; nothing is run.
   commit    Commit the test set and the pass mark to the ledger, ahead of a run.
   run       Estimate a plan, or run it with --yes.
+  resume    Finish a run: ask only what is unknown, keep what is decided.
   report    Show a run: the decision in words, the table, the failures.
   gate      Verify a run and decide on one configuration: exit 0 only if it is accepted.
   verify    Verify a project, a ledger or a run, offline.

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from trialplate.engine.commits import Commitments
-from trialplate.engine.run import Finished
+from trialplate.engine.session import Finished
 from trialplate.engine.tally import Tally
 from trialplate.record.entries import TrialEnd
 from trialplate.record.matrix import Matrix

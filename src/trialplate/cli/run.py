@@ -147,7 +147,7 @@ def _check_new(project: Path, name: str) -> None:
 
 
 def _tell_unfinished(ledger: LedgerView) -> None:
-    """Name the full runs that stand open and that nobody is writing: an attempt is open until it is waived."""
+    """Name the full runs that stand open and that nobody is writing: attempts, until they are resumed or waived."""
     from trialplate.ledger.lock import LOCK_NAME, is_held
 
     for entry in ledger.starts():
@@ -155,7 +155,7 @@ def _tell_unfinished(ledger: LedgerView) -> None:
         if entry.body.selection != "full" or ledger.end_of(run_id) is not None or ledger.waived(run_id):
             continue
         if not is_held(ledger.folder.parent / "runs" / run_id / LOCK_NAME):
-            tell(f"note: run {run_id} is unfinished: an attempt at the same thing stays open until it is waived")
+            tell(f"note: run {run_id} is unfinished: an open attempt until it is resumed or waived")
 
 
 # -------------------------------------------------------------------------------------------------------- estimate

@@ -1,76 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One execution of a plan, in the order that makes it evidence (DESIGN section 5).
+"""The beginning of a run, in the order that makes it evidence (DESIGN section 5).
 
 The run folder and plan.json are durable; test set and pass mark are committed; `run.start` is appended and its
-checkpoint is out; `run.open` is written and signed; only then the first call. Whatever ends the run, what it has
-written so far is a valid record: cancelled attempts are ended, the record is closed and signed, the ledger pins it.
+checkpoint is out; `run.open` is written and signed; only then the first call, which is the session's.
 """
 
 from __future__ import annotations
 
-import asyncio
-import os
 import secrets
-import signal
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
+from trialplate.engine.before import Before
 from trialplate.engine.commits import Commitments, commit_plan
 from trialplate.engine.environment import environment_of
 from trialplate.engine.prepare import Prepared
-from trialplate.engine.schedule import Stop, drive
 from trialplate.engine.seats import open_seats
+from trialplate.engine.session import Finished, Session
 from trialplate.engine.tally import Tally
-from trialplate.engine.trial import Journal, TrialRunner
-from trialplate.errors import EXIT_DONE, EXIT_INCOMPLETE, EXIT_INTERRUPTED
 from trialplate.ledger.clock import utc_now
 from trialplate.ledger.content import ContentWriter
 from trialplate.ledger.durable import create_file, storage
 from trialplate.ledger.keys import LedgerKey
 from trialplate.ledger.ledger_writer import Appended, LedgerWriter
-from trialplate.ledger.record_writer import RecordWriter, record_origin
+from trialplate.ledger.record_writer import RecordWriter, record_lock, record_origin
 from trialplate.record import codec
-from trialplate.record.entries import (
-    Counts,
-    Pin,
-    RunClose,
-    RunConfiguration,
-    RunEnd,
-    RunOpen,
-    RunStart,
-    StartProof,
-    TrialEnd,
-)
+from trialplate.record.entries import RunConfiguration, RunOpen, RunStart, StartProof, TrialEnd
 from trialplate.record.matrix import attempt_key, configuration_digest
 from trialplate.verify.ledger_view import LedgerView
 
-__all__ = ["Finished", "run_prepared"]
-
-PIN_EVERY_S = 60.0
-SYNC_EVERY_S = 0.25
-
-
-@dataclass(frozen=True)
-class Finished:
-    """What a run came to."""
-
-    run_id: str
-    folder: Path
-    reason: str
-    """complete, interrupted or infrastructure."""
-    counts: Counts
-    causes: Mapping[str, int]
-    """Why trials ended in an error, and how many."""
-
-    @property
-    def exit_code(self) -> int:
-        """Return 0 if every trial was decided, 4 if not, 130 if somebody interrupted it."""
-        if self.reason == "interrupted":
-            return EXIT_INTERRUPTED
-        undecided = self.counts.error + self.counts.skipped + self.counts.absent
-        return EXIT_INCOMPLETE if undecided else EXIT_DONE
+__all__ = ["begin_record", "run_prepared"]
 
 
 def run_prepared(
@@ -97,6 +57,7 @@ def run_prepared(
     with ExitStack() as closing:
         seats = closing.enter_context(open_seats(prepared, environ))
         run_id, folder = _new_folder(ledger.folder.absolute().parent / "runs")
+        closing.enter_context(record_lock(folder))
         create_file(folder / "plan.json", prepared.frozen.raw)
         content = closing.enter_context(ContentWriter(folder))
         for opening in prepared.frozen.openings.values():
@@ -104,17 +65,10 @@ def run_prepared(
         content.sync()
         commitments = commit_plan(prepared.plan, ledger, writer)
         appended = writer.append("run.start", codec.to_json(_start(prepared, run_id, commitments)))
-        origin = record_origin(ledger.origin, run_id)
-        record = closing.enter_context(RecordWriter.create(folder, origin, key.signer, content=content))
-        record.write("run.open", codec.to_json(_open(prepared, run_id, appended)))
-        record.sync()
+        record = closing.enter_context(begin_record(folder, ledger.origin, prepared, appended, key, content))
         started(run_id, commitments)
-        tally = Tally(prepared.matrix.size)
-        journal = Journal(record.write, content.write)
-        trial = TrialRunner(seats.by_name, prepared.cases, seats.scorers, journal, tally, seats.secrets.scrub)
-        live = _Live(run_id, record, writer, tally, progress)
-        reason = asyncio.run(live.run(prepared, trial, seats.close, at_once))
-        return _close(run_id, folder, record, writer, tally, reason)
+        session = Session(run_id, folder, record, content, writer, prepared, Before())
+        return session.run(seats, at_once, progress)
 
 
 def _new_folder(runs: Path) -> tuple[str, Path]:
@@ -151,114 +105,26 @@ def _start(prepared: Prepared, run_id: str, commitments: Commitments) -> RunStar
     )
 
 
-def _open(prepared: Prepared, run_id: str, appended: Appended) -> RunOpen:
-    return RunOpen(
-        run_id=run_id,
-        start=StartProof(entry=appended.line.decode(), note=appended.checkpoint.decode(), proof=tuple(appended.proof)),
+def begin_record(
+    folder: Path, ledger_origin: str, prepared: Prepared, start: Appended, key: LedgerKey, content: ContentWriter
+) -> RecordWriter:
+    """Return the record of a run that has a run.start, opened and signed: the first call may be made.
+
+    Raises:
+        StorageError: it could not be made or signed.
+    """
+    opened = RunOpen(
+        run_id=folder.name,
+        start=StartProof(entry=start.line.decode(), note=start.checkpoint.decode(), proof=tuple(start.proof)),
         plan=prepared.frozen.digest,
-        seed=appended.digest,
+        seed=start.digest,
         environment=environment_of(prepared.project),
     )
-
-
-class _Live:
-    """The asynchronous middle of a run: trials, checkpoints, pins and signals."""
-
-    def __init__(
-        self,
-        run_id: str,
-        record: RecordWriter,
-        writer: LedgerWriter,
-        tally: Tally,
-        progress: Callable[[TrialEnd, Tally], None],
-    ) -> None:
-        self.run_id, self.record, self.writer = run_id, record, writer
-        self.tally, self.progress = tally, progress
-        self.pinned = False
-
-    async def run(
-        self, prepared: Prepared, trial: TrialRunner, close: Callable[[], Awaitable[None]], at_once: int
-    ) -> str:
-        """Run every trial; returns why the run ended."""
-        stop = Stop()
-        beats = [asyncio.create_task(self._beat(SYNC_EVERY_S, self.record.maybe_sync, stop))]
-        beats.append(asyncio.create_task(self._beat(PIN_EVERY_S, self.pin, stop)))
-
-        def done(end: TrialEnd) -> None:
-            stop.saw(end)
-            self.record.maybe_sync()
-            if not self.pinned:
-                self.pin()
-            self.progress(end, self.tally)
-
-        try:
-            with _signals(stop):
-                await drive(prepared.matrix.trials(), trial.run, done, stop, at_once)
-            for beat in beats:
-                if beat.done() and beat.exception() is not None:
-                    raise beat.exception()  # type: ignore[misc]
-        finally:
-            for beat in beats:
-                beat.cancel()
-            await asyncio.gather(*beats, return_exceptions=True)
-            await close()
-        return stop.reason or "complete"
-
-    async def _beat(self, seconds: float, action: Callable[[], object], stop: Stop) -> None:
-        """Do something again and again; what it cannot do ends the run."""
-        while True:
-            await asyncio.sleep(seconds)
-            try:
-                action()
-            except Exception:
-                stop.request("storage")
-                raise
-
-    def pin(self) -> None:
-        """Let the ledger say what the record holds: from then on it cannot be rewritten unseen."""
-        self.record.sync()
-        pin = Pin(run_id=self.run_id, size=self.record.size, root=self.record.root_digest)
-        self.writer.append("run.progress", codec.to_json(pin))
-        self.pinned = True
-
-
-@contextmanager
-def _signals(stop: Stop) -> Iterator[None]:
-    """End the run in order at the first ctrl-C or SIGTERM, and at once at the second."""
-    loop = asyncio.get_running_loop()
-
-    def asked() -> None:
-        if stop.reason == "interrupted":
-            os._exit(EXIT_INTERRUPTED)
-        stop.request("interrupted")
-
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    for number in numbers:
-        loop.add_signal_handler(number, asked)
+    record = RecordWriter.create(folder, record_origin(ledger_origin, folder.name), key.signer, content=content)
     try:
-        yield
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)
-
-
-def _close(
-    run_id: str, folder: Path, record: RecordWriter, writer: LedgerWriter, tally: Tally, reason: str
-) -> Finished:
-    """Close and sign the record, and let the ledger say how it ended.
-
-    An interrupted run has no run.end: it stays an open attempt until it is waived, or resumed by a version that can.
-    """
-    counts = tally.counts()
-    complete = reason == "complete" and not counts.absent and not counts.skipped
-    record.write("run.close", codec.to_json(RunClose(complete=complete, reason=reason, counts=counts)))
-    record.sync()
-    size, root = record.size, record.root_digest
-    if reason == "interrupted":
-        writer.append("run.progress", codec.to_json(Pin(run_id=run_id, size=size, root=root)))
-    else:
-        end = RunEnd(
-            run_id=run_id, size=size, root=root, status="complete" if complete else "incomplete", counts=counts
-        )
-        writer.append("run.end", codec.to_json(end))
-    return Finished(run_id, folder, reason, counts, tally.causes)
+        record.write("run.open", codec.to_json(opened))
+        record.sync()
+    except BaseException:
+        record.close()
+        raise
+    return record

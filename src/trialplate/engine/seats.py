@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from trialplate import plugins
 from trialplate.engine.prepare import Prepared
-from trialplate.engine.trial import Seat
 from trialplate.errors import SpecError
 from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration, PlanText, Scorer
@@ -24,7 +23,16 @@ from trialplate.transport.cassette import Cassette, cassette_path
 from trialplate.transport.http import HttpClient
 from trialplate.transport.secrets import Secrets
 
-__all__ = ["Seats", "open_seats"]
+__all__ = ["Seat", "Seats", "open_seats"]
+
+
+@dataclass(frozen=True)
+class Seat:
+    """What the trials of one configuration share."""
+
+    configuration: Configuration
+    runner: Runner
+    texts: Mapping[tuple[str, str], Json]
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from trialplate.record.entries import Counts, TrialEnd
+from trialplate.record.entries import Counts, TrialEnd, TrialKey
+from trialplate.rules.cells import Cell
 
 __all__ = ["Tally"]
 
@@ -26,15 +28,39 @@ class Tally:
     causes: dict[str, int] = field(default_factory=dict)
     """Why trials ended in an error."""
 
-    def trial_done(self, last: TrialEnd, *, attempts: int, reasked: bool) -> None:
-        """Count a trial whose last attempt ended."""
-        row = self.by_configuration.setdefault(last.trial[0], dict.fromkeys(OUTCOMES, 0))
-        row[last.outcome] += 1
-        if last.outcome == "error" and last.cause is not None:
-            self.causes[last.cause] = self.causes.get(last.cause, 0) + 1
+    def take(self, cells: Mapping[TrialKey, Cell]) -> None:
+        """Count what earlier sessions left."""
+        for key, cell in cells.items():
+            self._count(key[0], cell.final, _cause(cell), 1)
+            self.attempts += cell.attempts
+            self.replayed += cell.replayed
+            self.reasked += cell.reasked
+            self.cost_nano += cell.cost_nano
+            self.costs_unknown += cell.cost_unknown
+
+    def trial_done(self, last: TrialEnd, *, attempts: int, reasked: bool, before: Cell | None = None) -> None:
+        """Count a trial whose last attempt ended, in the place of what an earlier session left of it.
+
+        Args:
+            attempts: made in this session.
+            reasked: in this session or before.
+        """
+        replayed = any(call.replayed for call in last.calls)
+        if before is not None:
+            self._count(last.trial[0], before.final, _cause(before), -1)
+            replayed = replayed or (last.answer_of is not None and before.replayed)
+            self.replayed -= before.replayed
+            self.reasked -= before.reasked
+        self._count(last.trial[0], last.outcome, last.cause, 1)
         self.attempts += attempts
-        self.replayed += any(call.replayed for call in last.calls)
+        self.replayed += replayed
         self.reasked += reasked
+
+    def _count(self, name: str, outcome: str, cause: str | None, number: int) -> None:
+        row = self.by_configuration.setdefault(name, dict.fromkeys(OUTCOMES, 0))
+        row[outcome] += number
+        if outcome == "error" and cause is not None:
+            self.causes[cause] = self.causes.get(cause, 0) + number
 
     def spent(self, end: TrialEnd) -> None:
         """Count what one attempt cost."""
@@ -62,3 +88,7 @@ class Tally:
             reasked=self.reasked,
             **{outcome: self.of(outcome) for outcome in OUTCOMES},
         )
+
+
+def _cause(cell: Cell) -> str | None:
+    return "lost" if cell.running else cell.cause

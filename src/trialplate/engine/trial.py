@@ -10,30 +10,23 @@ import asyncio
 import random
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from trialplate.engine.attempt import Judgement, judge_answer, judge_failure, retry_delay_s
+from trialplate.engine.before import Before, Unscored
+from trialplate.engine.seats import Seat, Seats
 from trialplate.engine.tally import Tally
 from trialplate.record import canonical, codec
-from trialplate.record.entries import Private, TrialEnd, TrialKey, TrialStart
+from trialplate.record.entries import Private, TrialEnd, TrialKey, TrialStart, Usage
 from trialplate.record.frozen import Json
-from trialplate.record.values import Case, Configuration, Opening, Scorer
+from trialplate.record.values import Case, Opening
+from trialplate.rules.cells import most_attempts
 from trialplate.rules.cost import cost_of
-from trialplate.runners.base import Answer, Failure, Request, Runner
-from trialplate.scorers.base import Scorer as ScorerObject
+from trialplate.runners.base import Answer, Failure, Request
 from trialplate.verify.content import SHORTEST_LEAK
 
-__all__ = ["Journal", "Seat", "TrialRunner"]
-
-
-@dataclass(frozen=True)
-class Seat:
-    """What the trials of one configuration share."""
-
-    configuration: Configuration
-    runner: Runner
-    texts: Mapping[tuple[str, str], Json]
+__all__ = ["Journal", "TrialRunner"]
 
 
 @dataclass(frozen=True)
@@ -48,17 +41,22 @@ class Journal:
 class TrialRunner:
     """Runs trials against their seats and writes down everything that happens."""
 
-    def __init__(
-        self,
-        seats: Mapping[str, Seat],
-        cases: Mapping[str, Case],
-        scorers: Mapping[str, Sequence[tuple[Scorer, ScorerObject]]],
-        journal: Journal,
-        tally: Tally,
-        scrub: Callable[[str], str],
-    ) -> None:
-        self.seats, self.cases, self.scorers = seats, cases, scorers
-        self.journal, self.tally, self.scrub = journal, tally, scrub
+    def __init__(self, seats: Seats, cases: Mapping[str, Case], journal: Journal, tally: Tally, before: Before) -> None:
+        self.seats, self.cases, self.scorers = seats.by_name, cases, seats.scorers
+        self.journal, self.tally, self.scrub = journal, tally, seats.secrets.scrub
+        self.before = before
+
+    def may_try(self, key: TrialKey) -> bool:
+        """Say whether a trial is undecided and has an attempt left."""
+        return self.before.wants(key) and bool(self._attempts(key))
+
+    def _attempts(self, key: TrialKey) -> range:
+        """Return the numbers of the attempts that a trial may have in this session."""
+        retry = self.seats[key[0]].configuration.retry
+        cell = self.before.cells.get(key)
+        made = cell.attempts if cell is not None else 0
+        most = most_attempts(retry, self.before.sessions + 1)
+        return range(made + 1, min(made + retry.max_retries + 1, most) + 1)
 
     async def run(self, key: TrialKey) -> TrialEnd:
         """Make the attempts of one trial; returns the last one's end.
@@ -66,22 +64,72 @@ class TrialRunner:
         A cancelled attempt is ended as interrupted before the cancellation goes on.
         """
         seat = self.seats[key[0]]
-        retries = seat.configuration.retry.max_retries
-        reasked = begun = False
-        for attempt in range(1, retries + 2):
+        unscored = self.before.unscored.get(key)
+        if unscored is not None:
+            return await self._score_again(seat, key, unscored)
+        cell = self.before.cells.get(key)
+        reasked = cell is not None and (cell.reasked or cell.running or cell.received)
+        begun = False
+        attempts = self._attempts(key)
+        for attempt in attempts:
             reasked = reasked or begun
-            end, failure, cancelled = await self._attempt(seat, key, attempt, last=attempt > retries)
+            end, failure, cancelled = await self._attempt(seat, key, attempt, last=attempt == attempts[-1])
             begun = end.received > 0 or end.ended_by == "harness"
             try:
                 if cancelled:
                     raise asyncio.CancelledError
                 if not end.retry or failure is None:
                     break
-                await asyncio.sleep(retry_delay_s(failure, seat.configuration, attempt, random.random()))
+                number = attempt - attempts[0] + 1
+                await asyncio.sleep(retry_delay_s(failure, seat.configuration, number, random.random()))
             except asyncio.CancelledError:
-                self.tally.trial_done(end, attempts=attempt, reasked=reasked)
+                self._done(end, attempts[0], reasked=reasked)
                 raise
-        self.tally.trial_done(end, attempts=attempt, reasked=reasked)
+        self._done(end, attempts[0], reasked=reasked)
+        return end
+
+    def _done(self, end: TrialEnd, first: int, *, reasked: bool) -> None:
+        """Count a trial whose attempts of this session began with number `first`."""
+        before = self.before.cells.get(end.trial)
+        self.tally.trial_done(end, attempts=end.attempt - first + 1, reasked=reasked, before=before)
+
+    async def _score_again(self, seat: Seat, key: TrialKey, unscored: Unscored) -> TrialEnd:
+        """Make an attempt that asks nobody: an earlier answer, scored once more."""
+        attempt = self._attempts(key)[0]
+        self.journal.line("trial.start", codec.to_json(TrialStart(trial=key, attempt=attempt)))
+        began, earlier, cancelled = time.monotonic(), unscored.end, False
+        answer = Answer(text=unscored.text, finish=earlier.finish, served=earlier.served)
+        try:
+            judgement = await judge_answer(answer, self.cases[key[1]], seat.configuration, self.scorers[key[1]])
+        except asyncio.CancelledError:
+            judgement, cancelled = Judgement("error", "interrupted", ended_by="harness", error="interrupted"), True
+        nothing = Usage(input=0, output=0)
+        told = self._told(judgement)
+        end = TrialEnd(
+            trial=key,
+            attempt=attempt,
+            outcome=judgement.outcome,
+            cause=judgement.cause,
+            ended_by=judgement.ended_by,
+            metrics=judgement.metrics or {},
+            unknown=judgement.unknown or {},
+            verdict=judgement.verdict,
+            usage=nothing,
+            cost=cost_of(seat.configuration.pricing, nothing),
+            latency_ms=earlier.latency_ms,
+            wall_ms=round((time.monotonic() - began) * 1000),
+            received=earlier.received,
+            answer_of=earlier.attempt,
+            finish=earlier.finish,
+            served=earlier.served,
+            private=Private(**{**earlier.private.__dict__, "reason": None, "error": None, **told}),
+        )
+        self.journal.line("trial.end", codec.to_json(end))
+        self.tally.spent(end)
+        cell = self.before.cells[key]
+        self._done(end, attempt, reasked=cell.reasked)
+        if cancelled:
+            raise asyncio.CancelledError
         return end
 
     async def _attempt(
@@ -205,11 +253,16 @@ class TrialRunner:
                 found["transcript"] = self._commit(answer.transcript)
             if answer.served is not None and self._served(answer.served, key, answer) is None:
                 found["served"] = self._commit(canonical.text_out(answer.served))
+        return Private(**found, **self._told(judgement))
+
+    def _told(self, judgement: Judgement) -> dict[str, str]:
+        """Journal what the scorers said and what went wrong."""
+        found: dict[str, str] = {}
         if judgement.reasons:
             found["reason"] = self._commit({k: canonical.text_out(v) for k, v in judgement.reasons.items()})
         if judgement.error:
             found["error"] = self._commit(canonical.text_out(self.scrub(judgement.error)))
-        return Private(**found)
+        return found
 
     def _commit(self, value: Json) -> str:
         """Journal an opening under a fresh random salt; returns its commitment."""

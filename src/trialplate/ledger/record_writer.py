@@ -5,14 +5,14 @@ A process that dies loses no line it wrote; a machine that loses power loses at 
 After a crash, complete lines beyond the checkpoint are taken over and counted, since answers in them were paid for;
 a torn one is set aside. `run.reopen` states how many, so that everybody sees it.
 
-The writer holds the run folder's lock from opening to closing: a run has one writer.
+A run has one writer: whoever writes holds the run folder's lock, from before it looks at the record until it is done.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -20,16 +20,16 @@ from typing import Self
 from trialplate.errors import FormatError, UsageError, VerificationError
 from trialplate.ledger.clock import utc_now
 from trialplate.ledger.content import ContentWriter
-from trialplate.ledger.durable import AppendFile
+from trialplate.ledger.durable import AppendFile, fsync_dir, storage
 from trialplate.ledger.lock import LOCK_NAME, hold
-from trialplate.ledger.log_writer import CHECKPOINT, Clock, LogWriter, SetAside, open_entries
+from trialplate.ledger.log_writer import CHECKPOINT, Clock, LogWriter, SetAside, open_entries, set_aside
 from trialplate.record.entries import RECORD_TYPES
 from trialplate.record.frozen import Json
 from trialplate.record.log import MAX_ENTRY, split_lines
 from trialplate.record.note import Checkpoint, Signer
 from trialplate.verify.log_file import MAX_NOTE, LogFile, read_checkpoint, read_small, typed_entry
 
-__all__ = ["RECORD", "RecordWriter", "record_origin"]
+__all__ = ["RECORD", "RecordWriter", "record_lock", "record_origin", "set_record_aside"]
 
 RECORD = "record.jsonl"
 SYNC_SECONDS = 0.25
@@ -43,15 +43,41 @@ def record_origin(ledger_origin: str, run_id: str) -> str:
     return f"{ledger_origin}/run/{run_id}"
 
 
+def record_lock(folder: Path) -> AbstractContextManager[None]:
+    """Return what holds a run's folder for its one writer.
+
+    Raises:
+        StorageError: LOCKED: another process is writing this record; or the folder cannot be written.
+    """
+    return hold(folder / LOCK_NAME, _HOLDER, _LOCK_TIMEOUT_S)
+
+
+def set_record_aside(folder: Path) -> SetAside | None:
+    """Move a record that was never signed out of the way, unchanged; the caller holds `record_lock(folder)`.
+
+    Raises:
+        StorageError: it could not be moved.
+    """
+    path = folder / RECORD
+    if not path.exists():
+        return None
+    with storage(path, "read"):
+        aside = set_aside(folder, path.read_bytes(), utc_now())
+    with storage(path, "moved"):
+        path.unlink()
+    fsync_dir(folder)
+    return aside
+
+
 class RecordWriter:
     """The one writer of a run's record. Use `create` or `open_existing`; close it, or use it as a context."""
 
     def __init__(
-        self, log: LogWriter, locks: ExitStack, content: ContentWriter | None, ticks: Callable[[], float]
+        self, log: LogWriter, closing: ExitStack, content: ContentWriter | None, ticks: Callable[[], float]
     ) -> None:
-        """Take over an open log and the locks that protect it."""
+        """Take over an open log, and what is to be closed with it."""
         self._log = log
-        self._locks = locks
+        self._closing = closing
         self._content = content
         self._ticks = ticks
         self._synced = 0
@@ -76,6 +102,8 @@ class RecordWriter:
     ) -> RecordWriter:
         """Begin the record of a new run; no checkpoint is out before the first `sync`.
 
+        The caller holds `record_lock(folder)` until the writer is closed.
+
         Args:
             folder: the run's folder, which exists.
             origin: the record's name, `record_origin(...)`.
@@ -86,17 +114,16 @@ class RecordWriter:
 
         Raises:
             UsageError: the run has a record already.
-            StorageError: it could not be locked or made.
+            StorageError: it could not be made.
         """
-        with ExitStack() as locks:
-            locks.enter_context(hold(folder / LOCK_NAME, _HOLDER, _LOCK_TIMEOUT_S))
+        with ExitStack() as closing:
             try:
                 file = AppendFile(folder / RECORD, new=True)
             except FileExistsError:
                 hint = "start another run"
                 raise UsageError("this run has a record already", where=str(folder / RECORD), hint=hint) from None
-            locks.callback(file.close)
-            return cls(LogWriter(file, origin, signer, RECORD_TYPES, clock), locks.pop_all(), content, ticks)
+            closing.callback(file.close)
+            return cls(LogWriter(file, origin, signer, RECORD_TYPES, clock), closing.pop_all(), content, ticks)
 
     @classmethod
     def open_existing(
@@ -106,14 +133,19 @@ class RecordWriter:
         signer: Signer,
         *,
         closed: bool,
+        adopts: Callable[[Json], bool] = lambda body: True,
         content: ContentWriter | None = None,
         clock: Clock = utc_now,
         ticks: Callable[[], float] = time.monotonic,
     ) -> RecordWriter:
         """Open a run's record to go on with it: what its checkpoint covers, and complete lines beyond it.
 
+        The caller holds `record_lock(folder)` since before it read the record, until the writer is closed.
+
         Args:
             closed: the ledger says that this record ended (run.end): then nothing may stand beyond its checkpoint.
+            adopts: told the typed body of each line beyond the checkpoint in turn; the first that it does not take
+                is set aside with all that follow.
             folder, origin, signer, content, clock, ticks: as for `create`.
 
         Raises:
@@ -121,22 +153,21 @@ class RecordWriter:
                 RECORD-ROOT, RECORD-TAIL-AFTER-END, RECORD-UNSIGNED-TAIL (a line beyond the checkpoint that is no
                 entry): the record does not hold; nothing was written.
             FormatError: the checkpoint is none, or a line is over-long.
-            StorageError: it could not be locked or opened.
+            StorageError: it could not be opened.
         """
-        with ExitStack() as locks:
-            locks.enter_context(hold(folder / LOCK_NAME, _HOLDER, _LOCK_TIMEOUT_S))
+        with ExitStack() as closing:
             shown = f"{folder.name}/{CHECKPOINT}"
             note = read_small(folder / CHECKPOINT, shown, MAX_NOTE)
             point = read_checkpoint(note, [signer.public], origin, shown).checkpoint
             file = open_entries(folder / RECORD)
-            locks.callback(file.close)
+            closing.callback(file.close)
             log = LogWriter(file, origin, signer, RECORD_TYPES, clock)
             reader = LogFile(file.path, f"{folder.name}/{RECORD}", point.size)
             end = log.take_signed(reader, "RECORD", point.root)
-            writer = cls(log, locks, content, ticks)
+            writer = cls(log, closing, content, ticks)
             writer._synced, writer.note = point.size, note
-            writer._take_tail(end, closed)
-            writer._locks = locks.pop_all()
+            writer._take_tail(end, closed, adopts)
+            writer._closing = closing.pop_all()
             return writer
 
     @property
@@ -188,8 +219,8 @@ class RecordWriter:
         return Checkpoint(self._log.origin, self._log.size, self._log.root)
 
     def close(self) -> None:
-        """Close the record and give the lock back; `sync` first if the lines are to be signed."""
-        self._locks.close()
+        """Close the record; `sync` first if the lines are to be signed."""
+        self._closing.close()
 
     def __enter__(self) -> Self:
         return self
@@ -199,8 +230,8 @@ class RecordWriter:
     ) -> None:
         self.close()
 
-    def _take_tail(self, end: int, closed: bool) -> None:
-        """Account for complete lines beyond the checkpoint, which ends at `end`, and set a torn one aside."""
+    def _take_tail(self, end: int, closed: bool, adopts: Callable[[Json], bool]) -> None:
+        """Account for complete lines beyond the checkpoint, which ends at `end`, and set the rest aside."""
         file = self._log.file
         tail = file.read(end, file.length)
         shown = f"{file.path.parent.name}/{RECORD}"
@@ -211,18 +242,21 @@ class RecordWriter:
                 hint="cut the record back to its checkpoint; nobody signed the rest",
                 code="RECORD-TAIL-AFTER-END",
             )
-        lines, torn = split_lines(tail)
-        for line in lines:
-            self._log.take(line, self._time_of(line, f"{shown}:{self._log.size + 1}"))
-        self.adopted = len(lines)
-        self.set_aside = self._log.set_aside_from(file.length - len(torn))
+        for line in split_lines(tail)[0]:
+            time, body = self._next_entry(line, f"{shown}:{self._log.size + 1}")
+            if not adopts(body):
+                break
+            self._log.take(line, time)
+            self.adopted += 1
+            end += len(line) + 1
+        self.set_aside = self._log.set_aside_from(end)
 
-    def _time_of(self, line: bytes, where: str) -> str:
-        """Return the time of an unsigned line that is an entry and the next one."""
+    def _next_entry(self, line: bytes, where: str) -> tuple[str, Json]:
+        """Return the time and the body of an unsigned line that is an entry and the next one."""
         try:
             if len(line) > MAX_ENTRY:
                 raise FormatError("a line is too long", where=where, code="STRICT-LIMIT")
-            entry, _ = typed_entry(line, self._log.size, where, RECORD_TYPES)
+            entry, body = typed_entry(line, self._log.size, where, RECORD_TYPES)
             if entry.time < self._log.time:
                 raise FormatError("an entry is earlier than the one before it", where=where, code="ENTRY-ORDER")
         except FormatError as error:
@@ -232,4 +266,4 @@ class RecordWriter:
                 hint="this is no trace of a crash; cut the record back to its checkpoint, or waive the run",
                 code="RECORD-UNSIGNED-TAIL",
             ) from error
-        return entry.time
+        return entry.time, body

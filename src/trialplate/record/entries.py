@@ -353,6 +353,8 @@ class TrialEnd(Value):
     wall_ms: Count = 0
     received: Count = 0
     """Bytes of answer that had arrived."""
+    answer_of: Positive | None = None
+    """The earlier attempt whose answer was scored again; nobody was asked."""
     finish: Short | None = None
     served: Short | None = None
     requests: tuple[Short, ...] = ()
@@ -366,6 +368,9 @@ class RunReopen(Value):
 
     adopted: Count
     reason: Name
+    """How the session before it ended."""
+    environment: Environment | None = None
+    """Of the session that begins here."""
 
 
 class RunClose(Value):

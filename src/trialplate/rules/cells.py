@@ -15,9 +15,9 @@ from typing import get_args
 
 from trialplate.record.entries import DECIDED, Counts, OwnCause, TrialEnd, TrialKey, TrialStart
 from trialplate.record.matrix import Matrix
-from trialplate.record.values import Configuration
+from trialplate.record.values import Configuration, Retry
 
-__all__ = ["MICRO", "Board", "Cell", "micro", "serves"]
+__all__ = ["MICRO", "Board", "Cell", "micro", "most_attempts", "serves"]
 
 MICRO = 1_000_000
 """Metric values are counted in millionths: quantised to 6 decimals when written, summed as integers when read."""
@@ -28,6 +28,10 @@ CALLING_RUNNERS = frozenset({"openai-compatible"})
 """Runners whose every answer came by a call that its line names; calls are recorded and replayed."""
 FAR_END_RUNNERS = frozenset({"http", "command", "python", "agent"})
 """Runners whose far end is the thing under test: what it does once it was asked is its own."""
+SCORED_AGAIN = frozenset({"scorer", "interrupted"})
+"""Causes of an error after an answer: a resumed run scores that answer again and asks nobody."""
+FEWEST_AT_MOST = 20
+"""However few retries a plan allows: the attempts that a trial may take over all resumes."""
 
 _DATE = r"[-@](20[0-9]{2}-?[01][0-9]-?[0-3][0-9])"
 
@@ -62,10 +66,17 @@ def serves(configuration: Configuration, served: str | None) -> bool:
     return served.startswith(asked) and re.fullmatch(_DATE, served[len(asked) :]) is not None
 
 
+def most_attempts(retry: Retry, sessions: int) -> int:
+    """Return how many attempts a trial may have: each session has the plan's own anew, and all together have an end."""
+    own = retry.max_retries + 1
+    return min(own * sessions, max(FEWEST_AT_MOST, own * 4))
+
+
 class Cell:
     """One trial as far as it has come."""
 
     __slots__ = (
+        "answer",
         "attempts",
         "cause",
         "cost_nano",
@@ -80,10 +91,13 @@ class Cell:
         "retrying",
         "running",
         "verdict",
+        "was_reasked",
     )
 
     def __init__(self) -> None:
         self.attempts = 0
+        self.answer: tuple[int, str | None] | None = None
+        """The attempt whose answer nobody could score, and the commitment to that answer."""
         self.running = False
         self.outcome = "absent"
         self.cause: str | None = None
@@ -91,6 +105,8 @@ class Cell:
         self.metrics: Mapping[str, float] = {}
         self.replayed = False
         self.reasked = False
+        self.was_reasked = False
+        """Before the attempt that is under way."""
         self.lost = 0
         self.received = False
         self.retrying = False
@@ -135,6 +151,7 @@ class Board:
             wrong = f"attempt {body.attempt} follows attempt {cell.attempts}"
         if cell.running:
             cell.lost += 1
+        cell.was_reasked = cell.reasked
         if cell.running or cell.received:
             cell.reasked = True
         cell.attempts, cell.running = body.attempt, True
@@ -149,7 +166,15 @@ class Board:
         cell.running, cell.retrying = False, body.retry
         cell.outcome, cell.cause, cell.verdict = body.outcome, body.cause, body.verdict
         cell.metrics = body.metrics
-        cell.replayed = any(call.replayed for call in body.calls)
+        wrong = None
+        if body.answer_of is None:
+            cell.replayed = any(call.replayed for call in body.calls)
+        else:  # nobody was asked: it is the earlier answer, as it came
+            cell.reasked = cell.was_reasked
+            if cell.answer != (body.answer_of, body.private.answer) or body.calls:
+                wrong = f"scores again an answer that attempt {body.answer_of} did not leave unscored"
+        again = body.outcome == "error" and body.cause in SCORED_AGAIN and body.private.answer is not None
+        cell.answer = (body.attempt, body.private.answer) if again else None
         cell.received = body.received > 0 or body.ended_by == "harness"
         cell.latency_ms = body.latency_ms
         if body.cost is None:
@@ -157,8 +182,8 @@ class Board:
         else:
             cell.cost_nano += body.cost.nano
         if body.retry and body.outcome != "error":
-            return "a decided attempt says that it will be tried again"
-        return None
+            wrong = "a decided attempt says that it will be tried again"
+        return wrong
 
     def of(self, matrix: Matrix, configuration: str) -> Iterator[tuple[str, list[Cell | None]]]:
         """Yield each planned case of a configuration with its repeats; None is a trial that never began."""

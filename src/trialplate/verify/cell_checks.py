@@ -6,7 +6,16 @@ from __future__ import annotations
 from trialplate.record.entries import DECIDED, RunClose, TrialEnd, TrialStart
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import Configuration, Plan
-from trialplate.rules.cells import CALLING_RUNNERS, FAR_END_RUNNERS, MICRO, OWN_CAUSES, Board, micro, serves
+from trialplate.rules.cells import (
+    CALLING_RUNNERS,
+    FAR_END_RUNNERS,
+    MICRO,
+    OWN_CAUSES,
+    Board,
+    micro,
+    most_attempts,
+    serves,
+)
 from trialplate.rules.cost import cost_of
 from trialplate.verify.findings import Report, counted
 
@@ -34,7 +43,7 @@ class CellChecks:
         self.metrics = {case: frozenset(s.metric for s in scorers) for case, scorers in applicable.items()}
         self.derivable = {case: all(s.type in PASS_FAIL_TYPES for s in scorers) for case, scorers in applicable.items()}
         self.sessions = 1
-        """Times the run was opened: each may spend the whole number of attempts again."""
+        """Times the run was opened."""
         self.request_ids: set[int] = set()
         self.reused = 0
 
@@ -52,7 +61,7 @@ class CellChecks:
             self.report.found(
                 "ATTEMPT-AFTER-DECIDED" if known_before else "ATTEMPT-ORDER", f"{_name(body)}: {wrong}", where
             )
-        if body.attempt > (self.configurations[name].retry.max_retries + 1) * self.sessions:
+        if body.attempt > most_attempts(self.configurations[name].retry, self.sessions):
             self.report.found(
                 "ATTEMPT-TOO-MANY", f"{_name(body)}: attempt {body.attempt} exceeds the plan's retries", where
             )
@@ -103,7 +112,7 @@ class CellChecks:
                 self.request_ids.add(seen)
         right = serves(configuration, body.served)
         answered = body.outcome in DECIDED and body.cause not in NOT_SERVED
-        if answered and configuration.runner in CALLING_RUNNERS and not body.calls:
+        if answered and configuration.runner in CALLING_RUNNERS and not body.calls and body.answer_of is None:
             self.report.found("REPLAY-FLAG", f"{_name(body)}: an answer without the call that it came by", where)
         if answered and not right:
             self.report.found(

@@ -96,7 +96,7 @@ CODES = {
     "MATRIX-INCOMPLETE": ("V11", "ask for the missing trials; a record that says it is complete lacks them"),
     "RUN-UNFINISHED": (
         "V11",
-        "wait if it is still going on; else waive it and start another: this version cannot resume",
+        "wait if it is still going on; else `trialplate resume` it, or waive it and start another",
     ),
     "RUN-NEVER-STARTED": ("V11", "remove the folder: a crash left it before anything was asked"),
     "RUN-MISSING": ("V11", "ask for the runs that are not here, if you mean to check them"),

@@ -209,6 +209,7 @@ def _read_lines(view: RecordView, entry: LedgerEntry, ledger: LedgerView, report
     pins |= {entry.body.record_size for entry in ledger.decisions(view.run_id)}
     log = LogFile(view.folder / "record.jsonl", shown, point.size, pins)
     checks = CellChecks(view.plan, view.matrix, view.board, report)
+    resumed = {item.body.size for item in ledger.resumes_of(view.run_id)}
     last_time = ""
     for seq, line in enumerate(log.lines("RECORD")):
         where = f"{shown}:{seq + 1}"
@@ -232,8 +233,9 @@ def _read_lines(view: RecordView, entry: LedgerEntry, ledger: LedgerView, report
         elif isinstance(body, RunReopen):
             view.closed, view.adopted = None, view.adopted + body.adopted
             checks.sessions += 1
-            if ledger.whole and seq not in {entry.body.size for entry in ledger.resumes_of(view.run_id)}:
-                report.found("ENTRY-ORDER", "the record was reopened without a run.resume at this size", where)
+            if ledger.whole and seq - body.adopted not in resumed:
+                message = "the record was reopened, and no run.resume pins it as it was before"
+                report.found("ENTRY-ORDER", message, where)
     if log.frontier.root() != point.root:
         report.found("RECORD-ROOT", "its lines do not have the root of the checkpoint", shown)
     if view.opened is None:

@@ -22,7 +22,7 @@ REASONS = {
     "waived": "this run was waived: it does not count, and so it cannot decide",
     "pilot": "a pilot (a run of less than its plan) never decides",
     "selection": "the mark asks for a full run",
-    "finished": "the run is unfinished: it does not decide; wait if it is still going on, else waive it and run again",
+    "finished": "the run is unfinished: it does not decide; wait if it is still going on, else resume or waive it",
     "complete": "planned trials were not attempted",
     "calls": "answers were replayed, and the mark asks for live calls",
     "reasked": "too many cells were asked again after an answer had begun to arrive, or a time limit had cut it off",
@@ -30,7 +30,7 @@ REASONS = {
     "cases": "too few cases",
     "repeats": "too few repeats",
     "attempt_rejected": "another run of this configuration on these cases was rejected",
-    "attempt_open": "another run of this configuration on these cases is unfinished or missing; it counts until waived",
+    "attempt_open": "another run of this configuration on these cases is open or missing: resume or waive it",
 }
 
 

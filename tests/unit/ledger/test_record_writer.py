@@ -12,7 +12,7 @@ import pytest
 
 from trialplate.errors import FormatError, StorageError, UsageError, VerificationError
 from trialplate.ledger.content import ContentWriter
-from trialplate.ledger.record_writer import RecordWriter, record_origin
+from trialplate.ledger.record_writer import RecordWriter, record_lock, record_origin, set_record_aside
 from trialplate.record import canonical
 from trialplate.record.disclosure import commit
 from trialplate.record.log import root_of
@@ -155,19 +155,39 @@ def test_create_where_a_record_is_leaves_it(tmp_path: Path, clocks: Clocks) -> N
     reopen(tmp_path).close()
 
 
-def test_create_of_a_record_that_is_being_written_is_refused_as_locked(
-    tmp_path: Path, clocks: Clocks, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A run has one writer; a resume beside it is told so."""
+def test_record_has_one_writer_and_whoever_else_asks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lock is held from before the record is read; a resume beside it is told so, and may go on once it is free."""
     monkeypatch.setattr("trialplate.ledger.record_writer._LOCK_TIMEOUT_S", 0.01)
-    with begin(tmp_path, clocks) as record:
-        record.write("trial.start", BODY)
-        record.sync()
-        with pytest.raises(StorageError) as caught:
-            reopen(tmp_path)
+    with record_lock(tmp_path):
+        with pytest.raises(StorageError) as caught, record_lock(tmp_path):
+            pass
         assert caught.value.code == "LOCKED"
         assert "another run or resume" in caught.value.message
-    reopen(tmp_path).close()
+    with record_lock(tmp_path):
+        pass
+
+
+def test_open_existing_sets_aside_from_the_first_line_that_is_not_taken_over(tmp_path: Path) -> None:
+    """What the caller does not take, and all that follows it, is kept apart, unchanged."""
+    written(tmp_path, 2, more=3)
+    whole = (tmp_path / "record.jsonl").read_bytes()
+    taken = iter([True, False])
+    with RecordWriter.open_existing(
+        tmp_path, ORIGIN, SIGNER, closed=False, adopts=lambda body: next(taken), clock=lambda: TIME
+    ) as record:
+        assert (record.size, record.adopted) == (3, 1)
+        assert record.set_aside is not None
+        assert (tmp_path / "record.jsonl").read_bytes() + record.set_aside.path.read_bytes() == whole
+
+
+def test_record_that_was_never_signed_is_set_aside_whole(tmp_path: Path) -> None:
+    """Nothing of it was evidence; it is kept, and another may be begun in its place."""
+    (tmp_path / "record.jsonl").write_bytes(b"half a li")
+    aside = set_record_aside(tmp_path)
+    assert aside is not None
+    assert aside.path.read_bytes() == b"half a li"
+    assert not (tmp_path / "record.jsonl").exists()
+    assert set_record_aside(tmp_path) is None
 
 
 def test_open_existing_goes_on_where_the_record_ended(tmp_path: Path, clocks: Clocks) -> None:

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Going on with a run: from its plan.json and content.jsonl, never from today's author files.
+
+Asked is only what is unknown: a decided cell is kept whatever it says, and an answer that nobody could score is scored
+again without a call. Before anything is asked, the record must hold as far as it is signed; its unsigned lines are
+taken over and counted; the ledger says that the run goes on (`run.resume`), then the record does (`run.reopen`). A
+crash at any point of this leaves what verifies and can be resumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from trialplate import __version__
+from trialplate.engine.before import Before, Unscored
+from trialplate.engine.environment import environment_of
+from trialplate.engine.prepare import Prepared
+from trialplate.engine.run import begin_record
+from trialplate.engine.seats import open_seats
+from trialplate.engine.session import Finished, Session
+from trialplate.engine.tally import Tally
+from trialplate.errors import SpecError, UsageError, VerificationError
+from trialplate.ledger.content import CONTENT, ContentWriter
+from trialplate.ledger.durable import storage
+from trialplate.ledger.keys import LedgerKey
+from trialplate.ledger.ledger_writer import Appended, LedgerWriter
+from trialplate.ledger.record_writer import RECORD, RecordWriter, record_origin, set_record_aside
+from trialplate.record import canonical, codec
+from trialplate.record.entries import RECORD_TYPES, Pin, RunClose, RunReopen, RunStart, TrialEnd, TrialKey, TrialStart
+from trialplate.record.frozen import Json
+from trialplate.record.log import inclusion_proof, leaf_hash
+from trialplate.record.matrix import narrow
+from trialplate.record.values import Case, Plan
+from trialplate.rules.cells import Board, most_attempts
+from trialplate.spec.freeze import Frozen
+from trialplate.spec.project import pin_digest
+from trialplate.verify.cell_checks import CellChecks
+from trialplate.verify.content import openings
+from trialplate.verify.findings import Report, counted
+from trialplate.verify.ledger_view import LedgerEntry, LedgerView
+from trialplate.verify.log_file import LogFile, typed_entry
+from trialplate.verify.record_view import plan_commitments, read_plan, read_record
+
+__all__ = ["Resumed", "resume_run"]
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """What a resumed run begins with, told before anything is asked."""
+
+    run_id: str
+    trials: int
+    decided: int
+    """Trials that are kept as they are."""
+    to_try: int
+    scored_again: int
+    """Of those: an answer is there, and is scored without a call."""
+    used_up: int
+    """Undecided trials that have had all their attempts."""
+    cost_nano: int
+    """Known cost of the sessions before, in 10^-9 of the currency."""
+    notes: tuple[str, ...]
+    """What the crash left and was taken over or set aside, and what is not as it was."""
+
+
+def resume_run(
+    folder: Path,
+    ledger: LedgerView,
+    writer: LedgerWriter,
+    key: LedgerKey,
+    environ: Mapping[str, str],
+    *,
+    at_once: int | None = None,
+    resumed: Callable[[Resumed, Prepared], None] = lambda state, prepared: None,
+    progress: Callable[[TrialEnd, Tally], None] = lambda end, tally: None,
+) -> Finished | Resumed:
+    """Go on with a run until its end, an interrupt, or five infrastructure errors in a row.
+
+    The caller holds `record_lock(folder)`, and read the ledger after it took it.
+
+    Args:
+        folder: the run's folder.
+        at_once: trials under way at the same time; the plan's number by default.
+        resumed: told what there is to do, before anything is asked.
+        progress: told of each trial that ends.
+
+    Returns:
+        What the run came to, or, where it has ended and nothing is left to try, the state it is in.
+
+    Raises:
+        UsageError: it is no run of this ledger, it was waived, or its content is not here.
+        SpecError: a file that the plan pins is not as it was, or a key is missing; nothing was written.
+        VerificationError: the record does not hold; nothing was written.
+        StorageError: it could not be written; what was signed is valid.
+    """
+    entry = _start_of(ledger, folder.name)
+    report = Report(f"runs/{folder.name}")
+    view = read_record(folder, ledger, report)
+    _require(report)
+    prepared, opened = _prepared(folder, entry.body)
+    _check_files(prepared)
+    with ExitStack() as closing:
+        seats = closing.enter_context(open_seats(prepared, environ))
+        content = closing.enter_context(ContentWriter(folder))
+        notes = _notes(prepared.plan, content)
+        if view is None:
+            before, record = Before(), None
+        else:
+            record = closing.enter_context(_reopened(folder, ledger, key, content, opened, ended=view.end is not None))
+            before, last = _fold(folder, prepared, record.size)
+            notes += [f"{counted(record.adopted, 'unsigned line')} taken over"] if record.adopted else []
+            notes += [str(record.set_aside)] if record.set_aside is not None else []
+        state = _state(folder.name, prepared, before, tuple(notes))
+        if view is not None and view.end is not None and not state.to_try:
+            return state
+        resumed(state, prepared)
+        if view is None or record is None:
+            set_record_aside(folder)
+            start = _appended(ledger, entry)
+            record = closing.enter_context(begin_record(folder, ledger.origin, prepared, start, key, content))
+        else:
+            root = "sha256:" + view.signed.checkpoint.root.hex()
+            writer.append("run.resume", codec.to_json(Pin(run_id=folder.name, size=view.size, root=root)))
+            again = RunReopen(adopted=record.adopted, reason=last, environment=environment_of(prepared.project))
+            record.write("run.reopen", codec.to_json(again))
+            record.sync()
+        session = Session(folder.name, folder, record, content, writer, prepared, before)
+        return session.run(seats, at_once or prepared.plan.concurrency, progress)
+
+
+# ---------------------------------------------------------------------------------------------------- what there is
+
+
+def _start_of(ledger: LedgerView, run_id: str) -> LedgerEntry:
+    """Return the run.start of a run that may go on."""
+    entry = ledger.start_of(run_id)
+    if entry is None:
+        hint = "put the run back beside the ledger that started it"
+        raise UsageError("the ledger has no run.start for this run", where=f"runs/{run_id}", hint=hint, code="RUN")
+    if ledger.waived(run_id):
+        hint = "start another with `trialplate run --yes`"
+        raise UsageError("this run was waived: it does not count any more", where=f"runs/{run_id}", hint=hint)
+    return entry
+
+
+def _require(report: Report) -> None:
+    """Refuse to go on with a record that does not hold."""
+    for found in report.findings:
+        if not found.note:
+            raise VerificationError(found.message, where=found.where, hint=found.hint, code=found.code)
+
+
+def _prepared(folder: Path, start: RunStart) -> tuple[Prepared, frozenset[str]]:
+    """Return the run's plan with its texts, and every commitment that content.jsonl opens.
+
+    Raises:
+        UsageError: content.jsonl is not here.
+        VerificationError: CONTENT-MISSING: it does not open all of the plan.
+    """
+    shown = f"runs/{folder.name}/{CONTENT}"
+    if not (folder / CONTENT).exists():
+        hint = "resume it where it ran, or bring its content.jsonl here"
+        raise UsageError("the prompts of this run are not here to be asked again", where=shown, hint=hint)
+    raw, plan = read_plan(folder, f"runs/{folder.name}")
+    wanted = set(plan_commitments(plan))
+    opened: dict[str, Json] = {}
+    known: set[str] = set()
+    for commitment, value in openings(folder, f"runs/{folder.name}"):
+        known.add(commitment)
+        if commitment in wanted:
+            opened[commitment] = value
+    if missing := len(wanted - opened.keys()):
+        message = f"{missing} texts of the plan are opened by nothing"
+        hint = "restore content.jsonl as it was written"
+        raise VerificationError(message, where=shown, hint=hint, code="CONTENT-MISSING")
+    frozen = Frozen(plan=plan, raw=raw, digest=start.plan, openings={})
+    cases = {case.id: codec.decode(Case, opened[case.commitment], case.id) for case in plan.test_set.cases}
+    project, matrix = folder.parent.parent, narrow(plan, start.narrowing)
+    return Prepared(project, frozen, matrix, start.narrowing, opened, cases), frozenset(known)
+
+
+def _check_files(prepared: Prepared) -> None:
+    """Refuse to go on with other programs than those that the plan pins: later answers would be another thing's.
+
+    Raises:
+        SpecError: FILE-CHANGED, naming the file.
+    """
+    for item in prepared.plan.configurations:
+        for file in item.files if item.name in prepared.matrix.counts else ():
+            path = prepared.project / file.path
+            with storage(path, "read"):
+                same = path.is_file() and pin_digest(path.read_bytes()) == file.digest
+            if not same:
+                raise SpecError(
+                    "is not as it was when the run began, and a model's program must stay the same within a run",
+                    where=file.path,
+                    hint="put it back as it was, or waive this run and start another",
+                    code="FILE-CHANGED",
+                )
+
+
+def _notes(plan: Plan, content: ContentWriter) -> list[str]:
+    """Say what is not as a finished session would have left it."""
+    notes = [str(content.set_aside)] if content.set_aside is not None else []
+    if plan.software != f"trialplate/{__version__}":
+        notes.append(f"the plan was made by {plan.software}, and this is trialplate/{__version__}")
+    return notes
+
+
+def _reopened(
+    folder: Path, ledger: LedgerView, key: LedgerKey, content: ContentWriter, opened: frozenset[str], *, ended: bool
+) -> RecordWriter:
+    """Return the record, open behind its last line that can be taken over; nothing is written yet."""
+
+    def adopts(body: Json) -> bool:
+        if isinstance(body, TrialEnd):  # after a power cut, content may have lost more than the record
+            return all(item in opened for item in body.private.__dict__.values() if item is not None)
+        return isinstance(body, TrialStart | RunClose)
+
+    origin = record_origin(ledger.origin, folder.name)
+    return RecordWriter.open_existing(folder, origin, key.signer, closed=ended, adopts=adopts, content=content)
+
+
+def _fold(folder: Path, prepared: Prepared, size: int) -> tuple[Before, str]:
+    """Return what the first `size` lines of a record leave to do, and how its last session ended.
+
+    The lines beyond the checkpoint are held to the same rules as all others: once signed, they could not be undone.
+
+    Raises:
+        VerificationError: one of them breaks a rule.
+    """
+    board, report = Board(), Report(f"runs/{folder.name}")
+    checks = CellChecks(prepared.plan, prepared.matrix, board, report)
+    unscored: dict[TrialKey, TrialEnd] = {}
+    last = "killed"
+    log = LogFile(folder / RECORD, f"runs/{folder.name}/{RECORD}", size)
+    for seq, line in enumerate(log.lines("RECORD")):
+        where = f"{log.shown}:{seq + 1}"
+        _, body = typed_entry(line, seq, where, RECORD_TYPES)
+        if isinstance(body, TrialStart):
+            checks.start(body, where)
+        elif isinstance(body, TrialEnd):
+            checks.end(body, where)
+            unscored.pop(body.trial, None)
+            if (cell := board.cells.get(body.trial)) is not None and cell.answer is not None:
+                unscored[body.trial] = body
+        elif isinstance(body, RunClose):
+            last = body.reason
+        elif isinstance(body, RunReopen):
+            checks.sessions += 1
+            last = "killed"
+    _require(report)
+    return Before(board.cells, checks.sessions, _opened(folder, unscored)), last
+
+
+def _opened(folder: Path, unscored: Mapping[TrialKey, TrialEnd]) -> dict[TrialKey, Unscored]:
+    """Return the answers that are to be scored again."""
+    keys: dict[str | None, TrialKey] = {end.private.answer: key for key, end in unscored.items()}
+    found: dict[TrialKey, Unscored] = {}
+    for commitment, value in openings(folder, f"runs/{folder.name}") if keys else ():
+        if commitment in keys:
+            key = keys[commitment]
+            found[key] = Unscored(unscored[key], canonical.text_in(value))
+    return found
+
+
+def _state(run_id: str, prepared: Prepared, before: Before, notes: tuple[str, ...]) -> Resumed:
+    """Return what there is to do."""
+    retries = {item.name: item.retry for item in prepared.plan.configurations}
+    left = [key for key in prepared.matrix.trials() if before.wants(key)]
+    used_up = sum(
+        1
+        for key in left
+        if (cell := before.cells.get(key)) is not None
+        and cell.attempts >= most_attempts(retries[key[0]], before.sessions + 1)
+    )
+    return Resumed(
+        run_id=run_id,
+        trials=prepared.matrix.size,
+        decided=prepared.matrix.size - len(left),
+        to_try=len(left) - used_up,
+        scored_again=len(before.unscored),
+        used_up=used_up,
+        cost_nano=sum(cell.cost_nano for cell in before.cells.values()),
+        notes=notes,
+    )
+
+
+def _appended(ledger: LedgerView, entry: LedgerEntry) -> Appended:
+    """Return a run.start that stands in the ledger already, with the proof that the signed ledger holds it."""
+    steps = inclusion_proof([leaf_hash(item.line) for item in ledger.entries], entry.seq)
+    proof = tuple(f"sha256:{step.hex()}" for step in steps)
+    return Appended(entry.seq, entry.line, canonical.digest(entry.line), ledger.signed.note, proof)

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One session of a run: from an opened record to its close, whether the run begins here or goes on.
+
+Whatever ends a session, what it has written so far is a valid record: cancelled attempts are ended, the record is
+closed and signed, the ledger pins it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from trialplate.engine.before import Before
+from trialplate.engine.prepare import Prepared
+from trialplate.engine.schedule import Stop, drive
+from trialplate.engine.seats import Seats
+from trialplate.engine.tally import Tally
+from trialplate.engine.trial import Journal, TrialRunner
+from trialplate.errors import EXIT_DONE, EXIT_INCOMPLETE, EXIT_INTERRUPTED
+from trialplate.ledger.content import ContentWriter
+from trialplate.ledger.ledger_writer import LedgerWriter
+from trialplate.ledger.record_writer import RecordWriter
+from trialplate.record import codec
+from trialplate.record.entries import Counts, Pin, RunClose, RunEnd, TrialEnd
+
+__all__ = ["Finished", "Session"]
+
+PIN_EVERY_S = 60.0
+SYNC_EVERY_S = 0.25
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a run came to."""
+
+    run_id: str
+    folder: Path
+    reason: str
+    """complete, interrupted or infrastructure."""
+    counts: Counts
+    causes: Mapping[str, int]
+    """Why trials ended in an error, and how many."""
+
+    @property
+    def exit_code(self) -> int:
+        """Return 0 if every trial was decided, 4 if not, 130 if somebody interrupted it."""
+        if self.reason == "interrupted":
+            return EXIT_INTERRUPTED
+        undecided = self.counts.error + self.counts.skipped + self.counts.absent
+        return EXIT_INCOMPLETE if undecided else EXIT_DONE
+
+
+class Session:
+    """The trials of one session: journal, checkpoints, pins and signals."""
+
+    def __init__(
+        self,
+        run_id: str,
+        folder: Path,
+        record: RecordWriter,
+        content: ContentWriter,
+        writer: LedgerWriter,
+        prepared: Prepared,
+        before: Before,
+    ) -> None:
+        """Take over a record that is open and signed as far as it goes."""
+        self.run_id, self.folder = run_id, folder
+        self.record, self.content, self.writer = record, content, writer
+        self.prepared, self.before = prepared, before
+        self.tally = Tally(prepared.matrix.size)
+        self.tally.take(before.cells)
+        self.pinned = False
+
+    def run(self, seats: Seats, at_once: int, progress: Callable[[TrialEnd, Tally], None]) -> Finished:
+        """Try every trial that is not decided, and close the record.
+
+        Args:
+            at_once: trials under way at the same time.
+            progress: told of each trial that ends.
+
+        Raises:
+            StorageError: it could not go on writing; what was signed is valid.
+        """
+        journal = Journal(self.record.write, self.content.write)
+        trial = TrialRunner(seats, self.prepared.cases, journal, self.tally, self.before)
+        return self._close(asyncio.run(self._drive(trial, seats, at_once, progress)))
+
+    async def _drive(
+        self, trial: TrialRunner, seats: Seats, at_once: int, progress: Callable[[TrialEnd, Tally], None]
+    ) -> str:
+        """Run every trial; returns why the session ended."""
+        stop = Stop()
+        beats = [asyncio.create_task(self._beat(SYNC_EVERY_S, self.record.maybe_sync, stop))]
+        beats.append(asyncio.create_task(self._beat(PIN_EVERY_S, self.pin, stop)))
+
+        def done(end: TrialEnd) -> None:
+            stop.saw(end)
+            self.record.maybe_sync()
+            if not self.pinned:
+                self.pin()
+            progress(end, self.tally)
+
+        trials = (key for key in self.prepared.matrix.trials() if trial.may_try(key))
+        try:
+            with _signals(stop):
+                await drive(trials, trial.run, done, stop, at_once)
+            for beat in beats:
+                if beat.done() and beat.exception() is not None:
+                    raise beat.exception()  # type: ignore[misc]
+        finally:
+            for beat in beats:
+                beat.cancel()
+            await asyncio.gather(*beats, return_exceptions=True)
+            await seats.close()
+        return stop.reason or "complete"
+
+    async def _beat(self, seconds: float, action: Callable[[], object], stop: Stop) -> None:
+        """Do something again and again; what it cannot do ends the session."""
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                action()
+            except Exception:
+                stop.request("storage")
+                raise
+
+    def pin(self) -> None:
+        """Let the ledger say what the record holds: from then on it cannot be rewritten unseen."""
+        self.record.sync()
+        pin = Pin(run_id=self.run_id, size=self.record.size, root=self.record.root_digest)
+        self.writer.append("run.progress", codec.to_json(pin))
+        self.pinned = True
+
+    def _close(self, reason: str) -> Finished:
+        """Close and sign the record, and let the ledger say how it ended.
+
+        An interrupted run has no run.end: it stays an open attempt until it is resumed or waived.
+        """
+        counts = self.tally.counts()
+        complete = reason == "complete" and not counts.absent and not counts.skipped
+        self.record.write("run.close", codec.to_json(RunClose(complete=complete, reason=reason, counts=counts)))
+        self.record.sync()
+        size, root = self.record.size, self.record.root_digest
+        if reason == "interrupted":
+            self.writer.append("run.progress", codec.to_json(Pin(run_id=self.run_id, size=size, root=root)))
+        else:
+            end = RunEnd(
+                run_id=self.run_id,
+                size=size,
+                root=root,
+                status="complete" if complete else "incomplete",
+                counts=counts,
+            )
+            self.writer.append("run.end", codec.to_json(end))
+        return Finished(self.run_id, self.folder, reason, counts, self.tally.causes)
+
+
+@contextmanager
+def _signals(stop: Stop) -> Iterator[None]:
+    """End the run in order at the first ctrl-C or SIGTERM, and at once at the second."""
+    loop = asyncio.get_running_loop()
+
+    def asked() -> None:
+        if stop.reason == "interrupted":
+            os._exit(EXIT_INTERRUPTED)
+        stop.request("interrupted")
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    for number in numbers:
+        loop.add_signal_handler(number, asked)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
