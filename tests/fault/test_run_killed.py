@@ -102,15 +102,15 @@ def test_run_after_a_killed_one_goes_on_and_does_not_decide(tmp_path: Path) -> N
 # ------------------------------------------------------------------------------------------- every step of the storage
 
 
-def _die_at(project: SmallProject, moment: int) -> bool:
-    """Run the plan in a forked process that dies by SIGKILL before its n-th step on disk; say whether it came to that."""
+def die_at(project: SmallProject, moment: int, *command: str) -> bool:
+    """Run a command in a forked process that dies by SIGKILL before its n-th step on disk; say whether it came to that."""
     child = os.fork()
     if child == 0:  # pragma: no cover  it never returns
         try:
             _count_steps(moment)
             with open(os.devnull, "w") as nowhere:
                 os.dup2(nowhere.fileno(), 2)
-            code = project("run", "--yes").code
+            code = project(*command).code
         except BaseException:
             code = 99
         os._exit(code)
@@ -167,7 +167,7 @@ def moments(tmp_path_factory: pytest.TempPathFactory) -> list[Moment]:
     found: list[Moment] = []
     for number in range(1, 500):
         project = template.copy_to(folder / str(number))
-        if not _die_at(project, number):
+        if not die_at(project, number, "run", "--yes"):
             return found
         found.append(_seen(project, number))
     raise AssertionError("the run never ended")

@@ -110,9 +110,7 @@ def test_standing_unfinished_run_is_named_before_the_next(finished: SmallProject
     (finished.home / "known.json").unlink()
     said = finished("run", "--yes")
     assert said.code == 0
-    told = (
-        f"note: run {finished.runs[-2].name} is unfinished: an attempt at the same thing stays open until it is waived"
-    )
+    told = f"note: run {finished.runs[-2].name} is unfinished: an open attempt until it is resumed or waived"
     assert said.err.count("note: run ") == 1
     assert told in said.err
     finished("waive", finished.runs[-2].name, "--reason", "it died")
