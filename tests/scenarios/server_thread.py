@@ -14,14 +14,15 @@ __all__ = ["ServerThread"]
 class ServerThread:
     """Serves while its context lasts."""
 
-    def __init__(self, server: ChatServer) -> None:
-        self.server = server
+    def __init__(self, server: ChatServer, port: int = 0) -> None:
+        """Serve on a port; 0 takes a free one."""
+        self.server, self.port = server, port
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
 
     def __enter__(self) -> ChatServer:
         self._thread.start()
-        asyncio.run_coroutine_threadsafe(self.server.start(), self._loop).result(30)
+        asyncio.run_coroutine_threadsafe(self.server.start(self.port), self._loop).result(30)
         return self.server
 
     def __exit__(self, *error: object) -> None:
