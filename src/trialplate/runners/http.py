@@ -23,15 +23,15 @@ from trialplate.record import canonical
 from trialplate.record.entries import Usage
 from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration
-from trialplate.runners.base import Answer, Request, RunnerContext
+from trialplate.runners.base import Answer, Failure, Request, RunnerContext
 from trialplate.runners.exchanges import Exchanges, send
 from trialplate.runners.providers import replies
 from trialplate.runners.providers.replies import snippet
+from trialplate.spec.placeholders import fill, fill_url
 from trialplate.transport.http import HttpReply, HttpRequest
 
-__all__ = ["INPUT", "HttpRunner", "build_request", "make", "parse_reply", "point"]
+__all__ = ["HttpRunner", "build_request", "make", "parse_reply", "point"]
 
-INPUT = "{{input}}"
 _ABSENT = object()
 
 
@@ -91,7 +91,11 @@ class HttpRunner:
 
 
 def build_request(request: Request) -> HttpRequest:
-    """Return what is sent for one attempt, the key excepted."""
+    """Return what is sent for one attempt, the key excepted.
+
+    Raises:
+        Failure: the input cannot stand in the URL.
+    """
     configuration, settings = request.configuration, request.configuration.settings
     template = request.texts.get(("body", ""))
     text = request.case.input
@@ -102,27 +106,17 @@ def build_request(request: Request) -> HttpRequest:
     own = {"accept": "*/*", "accept-encoding": "identity", "x-client-request-id": request.request_id}
     if template is not None:
         own["content-type"] = "application/json"
+    try:
+        url = fill_url(configuration.endpoint or "", text)
+    except ValueError as error:
+        raise Failure("not_started", str(error)) from None
     return HttpRequest(
         method=settings.get("method", "POST"),
-        url=(configuration.endpoint or "").replace(INPUT, _percent(text)),
+        url=url,
         headers={**own, **headers},
-        body=_filled(template, text),
+        body=fill(template, text),
         pins=pins,
     )
-
-
-def _percent(text: str) -> str:
-    """Return a text with all but ASCII letters and digits percent-encoded: no part of it can be a path's dots."""
-    return "".join(chr(b) if chr(b).isascii() and chr(b).isalnum() else f"%{b:02X}" for b in text.encode())
-
-
-def _filled(value: Json, text: str) -> Json:
-    """Return a body with the input in its texts; what the input itself holds is left alone."""
-    if isinstance(value, str):
-        return value.replace(INPUT, text)
-    if isinstance(value, Mapping):
-        return {name: _filled(item, text) for name, item in value.items()}
-    return [_filled(item, text) for item in value] if isinstance(value, list | tuple) else value
 
 
 # ----------------------------------------------------------------------------------------------------------- reply

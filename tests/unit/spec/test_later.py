@@ -106,9 +106,8 @@ def test_rule_without_basis_is_told_to_write_one(name: str) -> None:
         (("pass_mark", "attempts"), {"scope": "model"}),
         (("pass_mark", "attempts"), {"max": 2}),
         (("pass_mark", "family"), "each"),
-        (("run", "cache"), "auto"),
         (("scorers", "right"), {"type": "exact", "cases": {"kind": ["prompt", "trace"]}}),
-        (("models", "echo"), {"runner": "python", "call": "x"}),
+        (("models", "echo"), {"runner": "agent", "call": "x"}),
     ],
 )
 def test_further_word_of_the_language_is_refused_by_its_sentence(path: tuple[str, str], value: Any) -> None:
