@@ -163,7 +163,8 @@ async def test_content_in_parts_is_one_text(client: HttpClient) -> None:
 
 async def test_stream_that_was_not_asked_for_is_a_bad_reply(client: HttpClient) -> None:
     """Case H10: nothing streams here, and half of a stream is never taken for an answer."""
-    async with ChatServer(steps("stream_parts")) as server:
+    events = [{"type": "message_start"}, {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "Pa"}}]
+    async with ChatServer([{"sse": events}]) as server:
         failure = await failed(asking(server.url, client)())
     assert (failure.kind, "text/event-stream" in failure.message) == ("bad_reply", True)
 
