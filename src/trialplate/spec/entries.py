@@ -199,7 +199,7 @@ class HttpModel(_Model):
         if self.secret is not None and self.secret.header in self.request.headers:
             raise PydanticCustomError(
                 "auth_twice",
-                "the header that carries the key is written under request: headers: too; take it out there",
+                "the header that carries the key stands under request: headers: too",
             )
         return self
 

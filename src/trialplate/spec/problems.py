@@ -271,6 +271,7 @@ _SENTENCES: dict[str, Callable[[ErrorDetails, Any], tuple[str, str]]] = {
         ("too_short", "string_too_short"),
         lambda detail, here: ("nothing stands here", "add at least one"),
     ),
+    "auth_twice": lambda detail, here: (detail["msg"], "take it out there; secret: sends it"),
     "decimal_comma": lambda detail, here: (detail["msg"], f"write {detail['ctx']['written']}"),
     "rule_kind": lambda detail, here: (
         detail["msg"],

@@ -70,6 +70,7 @@ def test_part_that_this_version_runs_is_accepted() -> None:
         "name",
         "test_sets.0",
         "test_sets.1",
+        "models.my-rag",
         "models.old-bot",
         "profiles.default",
         "matrix.0",
