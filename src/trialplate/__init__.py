@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """An acceptance-testing ledger for language models and agents."""
 
-from __future__ import annotations
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from trialplate.run_output import RunOutput
+    from trialplate.run_output import RunOutput as RunOutput
+del TYPE_CHECKING
 
 __version__ = "0.1.0"
-__all__ = ["RunOutput"]
 
 
 def __getattr__(name: str) -> object:
