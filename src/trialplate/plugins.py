@@ -23,8 +23,11 @@ Group = Literal["runners", "scorers", "loaders", "reports"]
 
 BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "runners": {
-        "openai-compatible": "trialplate.runners.openai_compatible:make",
+        "anthropic": "trialplate.runners.hosted:make_anthropic",
+        "openai-compatible": "trialplate.runners.hosted:make_openai_compatible",
+        "http": "trialplate.runners.http:make",
         "command": "trialplate.runners.command:make",
+        "python": "trialplate.runners.python:make",
         "stand-in": "trialplate.runners.stand_in:make",
     },
     "scorers": {

@@ -115,7 +115,10 @@ def run(
     ] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="A pilot: at most N repeats.")] = None,
     cache: Annotated[
-        str | None, typer.Option(metavar="off|live|replay", help="live records exchanges, replay never calls.")
+        str | None,
+        typer.Option(
+            metavar="off|auto|live|replay", help="live records exchanges, replay never calls, auto does what is needed."
+        ),
     ] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Requests at once.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import cast, get_args
 
 from trialplate.cli.progress import Progress
 from trialplate.cli.project import begin_ledger, open_ledger
@@ -19,7 +19,7 @@ from trialplate.errors import EXIT_DONE, UsageError
 from trialplate.record import codec
 from trialplate.record.entries import Narrowing
 from trialplate.record.matrix import Matrix
-from trialplate.record.values import Plan, Rule
+from trialplate.record.values import CacheMode, Plan, Rule
 from trialplate.verify.findings import counted
 from trialplate.verify.known import config_folder, read_known
 from trialplate.verify.ledger_view import LedgerView
@@ -28,8 +28,6 @@ from trialplate.verify.output import tell
 from trialplate.verify.text import selector_text, visible
 
 __all__ = ["RunOptions", "run_plan"]
-
-CacheMode = Literal["off", "live", "replay"]
 
 
 @dataclass(frozen=True)
@@ -54,8 +52,10 @@ class RunOptions:
 
     def cache_mode(self) -> CacheMode | None:
         """Return the cache mode, if one was named."""
-        if self.cache is not None and self.cache not in ("off", "live", "replay"):
-            raise UsageError(f"--cache {self.cache}: there is off, live and replay", hint="name one of them")
+        if self.cache is not None and self.cache not in get_args(CacheMode):
+            raise UsageError(
+                f"--cache {self.cache}: there is {', '.join(get_args(CacheMode))}", hint="name one of them"
+            )
         return cast("CacheMode | None", self.cache)
 
 
@@ -196,6 +196,8 @@ def _print_estimate(prepared: Prepared, project: Path, ledger: Path | None, opti
         print(f"warning: {visible(warning)}")
     if plan.cache == "replay":
         print("answers are replayed from cassettes: nothing is called")
+    elif plan.cache == "auto":
+        print("answers that cassettes hold are replayed, and cost nothing again: the estimate counts every call")
     print(_ledger_words(project, plan.name, ledger))
     print("nothing was written or spent; run it with --yes")
 

@@ -47,7 +47,7 @@ def judge_failure(failure: Failure, configuration: Configuration, scorers: Seque
     cause, own, transient = _sorted(failure, far_end and failure.sent)
     if far_end and not failure.sent and cause in ("timeout", "closed_connection"):
         cause = "refused_connection"  # it was never asked, so it failed nothing
-    if own and configuration.runner == "command":
+    if own and configuration.runner in ("command", "python"):
         transient = False  # a program that hung did so by itself; asking again would only hide it
     ended_by: Literal["model", "harness"] = "harness" if failure.kind in ("timeout", "too_long") else "model"
     if own:

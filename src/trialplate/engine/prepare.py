@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from trialplate.errors import UsageError
 from trialplate.record import codec
 from trialplate.record.entries import Narrowing
 from trialplate.record.frozen import Json
 from trialplate.record.matrix import Matrix, narrow
-from trialplate.record.values import Case, Plan
+from trialplate.record.values import CacheMode, Case, Plan
 from trialplate.spec.freeze import Frozen, freeze
 from trialplate.spec.nearest import nearest
 from trialplate.spec.project import load_project
@@ -43,7 +42,7 @@ def prepare(
     path: Path,
     secret: bytes,
     *,
-    cache: Literal["off", "live", "replay"] | None = None,
+    cache: CacheMode | None = None,
     narrowing: Narrowing | None = None,
 ) -> Prepared:
     """Read and freeze a project, and narrow its matrix.

@@ -16,9 +16,9 @@ from trialplate.engine.prepare import Prepared
 from trialplate.errors import SpecError
 from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration, PlanText, Scorer
-from trialplate.rules.cells import CALLING_RUNNERS
 from trialplate.runners.base import Runner, RunnerContext
 from trialplate.scorers.base import Scorer as ScorerObject
+from trialplate.spec.entries import RECORDED_RUNNERS
 from trialplate.transport.cassette import Cassette, cassette_path
 from trialplate.transport.http import HttpClient
 from trialplate.transport.secrets import Secrets
@@ -84,12 +84,14 @@ def _cassette(
 ) -> Cassette | None:
     """Return the cassette of a configuration's model, opened once; None where nothing is recorded or replayed."""
     mode = prepared.plan.cache
-    if mode == "off" or item.runner not in CALLING_RUNNERS:
+    if mode == "off" or item.runner not in RECORDED_RUNNERS:
         return None
     if item.model not in cassettes:
         path = cassette_path(prepared.project, item.model)
         if mode == "live":
             made = Cassette.live(path)
+        elif mode == "auto":  # its own run may have made it grow since the plan pinned it
+            made = Cassette.auto(path)
         else:
             pins = {file.path: file.digest for file in prepared.plan.cassettes}
             pinned = pins.get(f"cassettes/{path.name}")

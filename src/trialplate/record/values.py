@@ -31,6 +31,7 @@ DecimalText = Annotated[str, Pattern(r"(0|[1-9][0-9]{0,11})(\.[0-9]{1,12})?")]
 Salt = Annotated[str, Pattern(r"[A-Za-z0-9_-]{22,64}")]
 Count = Annotated[int, AtLeast(0)]
 Positive = Annotated[int, AtLeast(1)]
+CacheMode = Literal["off", "live", "replay", "auto"]
 
 
 # ---------------------------------------------------------------------------------------------------------- cases
@@ -98,7 +99,7 @@ class PlanTestSet(Value):
 class PlanText(Value):
     """A text that reaches the model or a scorer, as a commitment."""
 
-    role: Literal["system", "document", "answers", "pattern", "value"]
+    role: Literal["system", "document", "answers", "pattern", "value", "body"]
     name: str = ""
     """A document's file name."""
     commitment: Commitment
@@ -153,6 +154,8 @@ class Configuration(Value):
     files: tuple[PlanFile, ...] = ()
     secret: Short | None = None
     """The NAME of the environment variable that holds the key."""
+    secret_sent: Mapping[str, str] = {}
+    """How the key is sent, where its author says so: `header`, `prefix`."""
     subject: Short | None = None
     """The author's version or digest of the thing under test."""
     served: tuple[Short, ...] = ()
@@ -246,9 +249,9 @@ class Plan(Value):
     pass_mark: PassMark
     concurrency: Positive = 4
     order: Literal["interleaved"] = "interleaved"
-    cache: Literal["off", "live", "replay"] = "off"
+    cache: CacheMode = "off"
     cassettes: tuple[PlanFile, ...] = ()
-    """What a replay reads, pinned before it is read."""
+    """What may be replayed, pinned before it is read."""
     software: Short
     unpinned: tuple[str, ...] = ()
     """What could not be pinned by digest, in words."""

@@ -14,10 +14,11 @@ from typing import NoReturn
 from trialplate.errors import SpecError
 from trialplate.record.matrix import Matrix, narrow, selects
 from trialplate.record.values import Case, Configuration, Evidence, Opening, Plan, Rule, Scorer, Selector
-from trialplate.rules.cells import CALLING_RUNNERS
 from trialplate.rules.passmark import RATES
 from trialplate.spec.document import Path
+from trialplate.spec.entries import RECORDED_RUNNERS
 from trialplate.spec.nearest import suggestion
+from trialplate.spec.placeholders import fill_url
 from trialplate.spec.project import Project
 from trialplate.spec.selectors import nowhere, selector_hint
 
@@ -39,6 +40,7 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
     _check_scored(plan.scorers, project)
     warnings = list(_check_answers(plan.scorers, project))
     _check_lines(plan, project)
+    _check_urls(plan, project)
     candidates = [item for item in plan.configurations if item.role == "candidate"]
     if not candidates:
         raise SpecError("every model has role: comparison", where=where(("models",)), hint="leave one to be accepted")
@@ -53,8 +55,10 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
         warnings += _check_rule(rule, plan, matrix, candidates, _below(where, index))
     if plan.cache == "replay" and plan.pass_mark.evidence.calls == "live":
         warnings.append(f"{where(('run', 'cache'))}: a replayed run decides nothing under evidence: {{calls: live}}")
-    if plan.cache == "live" and not any(item.runner in CALLING_RUNNERS for item in plan.configurations):
-        warnings.append(f"{where(('run', 'cache'))}: there is nothing to record: no model here is called over HTTP")
+    if plan.cache == "auto" and plan.pass_mark.evidence.calls == "live":
+        warnings.append(f"{where(('run', 'cache'))}: a replayed trial leaves it open under evidence: {{calls: live}}")
+    if plan.cache in ("live", "auto") and not any(item.runner in RECORDED_RUNNERS for item in plan.configurations):
+        warnings.append(f"{where(('run', 'cache'))}: there is nothing to record: no model here is called")
     return tuple(warnings)
 
 
@@ -115,6 +119,18 @@ def _check_lines(plan: Plan, project: Project) -> None:
         if not any(selects(line.cases, case) for case in plan.test_set.cases):
             place = project.document.where(("matrix", index))
             _refuse(place, "this line selects no case", selector_hint(line.cases, project.cases))
+
+
+def _check_urls(plan: Plan, project: Project) -> None:
+    """An input that stands in an address leaves the rest of it alone."""
+    for item in plan.configurations:
+        if item.runner == "http":
+            for case in project.cases:
+                try:
+                    fill_url(item.endpoint or "", case.input)
+                except ValueError:
+                    message = f'the input of case "{case.id}" would be a step in the path of {item.model}\'s url'
+                    _refuse(project.places[case.id], message, "put {{input}} into the query or the body")
 
 
 def _unused(plan: Plan, matrix: Matrix, project: Project) -> Iterator[str]:

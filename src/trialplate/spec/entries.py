@@ -8,11 +8,12 @@ patterns and values become commitments. A secret is only ever the NAME of an env
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from trialplate.rules.cells import CALLING_RUNNERS
 from trialplate.spec.fields import (
     Author,
     AuthorSelector,
@@ -24,43 +25,41 @@ from trialplate.spec.fields import (
     Name,
     Short,
     Text,
+    check_path,
 )
+from trialplate.spec.request_entries import HeaderName, RequestEntry, ResponseEntry, check_address
 
 __all__ = [
+    "RECORDED_RUNNERS",
+    "AnthropicModel",
     "CommandModel",
     "ContainsScorer",
     "ExactScorer",
+    "HttpModel",
     "ModelEntry",
     "Normalize",
     "OpenAiCompatibleModel",
     "PricingEntry",
     "Profile",
+    "PythonModel",
     "RegexScorer",
     "ScorerEntry",
     "Settings",
     "StandInModel",
+    "TextModel",
 ]
 
 
-_SECRET_WORDS = ("key", "token", "secret", "password", "signature", "sig", "code")
+RECORDED_RUNNERS = CALLING_RUNNERS | {"command"}
+"""Runners whose exchanges can be recorded and replayed."""
 
 
 def _url(value: str) -> str:
-    try:
-        parts = urlsplit(value)
-        port_is_valid = parts.port is None or parts.port > 0
-    except ValueError:
-        port_is_valid, parts = False, urlsplit("")
-    if parts.scheme not in ("http", "https") or not parts.hostname or not port_is_valid:
-        raise PydanticCustomError("url", "expected an address such as https://api.example.com/v1")
-    if "@" in parts.netloc or parts.fragment:
-        raise PydanticCustomError("url", "an address holds neither a user, a password nor a fragment: plans are public")
-    if parts.path.rstrip("/").lower().endswith("/chat/completions"):
-        raise PydanticCustomError("url", "expected the base address, to which /chat/completions is added")
-    if any(word in name.lower() for name, _ in parse_qsl(parts.query) for word in _SECRET_WORDS):
-        raise PydanticCustomError(
-            "url", "a key in an address would be published with the plan; write secret: {env: NAME}"
-        )
+    check_address(value)
+    path = urlsplit(value).path.rstrip("/").lower()
+    for added in ("/chat/completions", "/messages"):
+        if path.endswith(added):
+            raise PydanticCustomError("url", f"expected the base address, to which {added} is added")
     return value
 
 
@@ -89,6 +88,14 @@ class Secret(Author):
     """Where the key is found."""
 
     env: EnvName
+
+
+class SentSecret(Secret):
+    """Where the key is found, and in which header it goes."""
+
+    header: HeaderName = "authorization"
+    prefix: Annotated[str, StringConstraints(pattern=r"^[ -~]{0,100}$")] | None = None
+    """Before the key: `Bearer ` in `authorization`, nothing in another header, unless it is written."""
 
 
 class PricingEntry(Author):
@@ -142,7 +149,21 @@ class _Model(Author):
     role: Literal["candidate", "comparison"] = "candidate"
 
 
-class OpenAiCompatibleModel(_Model):
+def _callable(value: str) -> str:
+    file, _, function = value.rpartition(":")
+    if not file.endswith(".py") or not function.isidentifier():
+        raise PydanticCustomError("callable", "expected a file and a function of it, such as my_system.py:answer")
+    check_path(file)
+    return value
+
+
+class TextModel(_Model):
+    """A model that takes settings and documents."""
+
+    settings: Settings = Settings()
+
+
+class OpenAiCompatibleModel(TextModel):
     """A server that speaks the chat completions interface."""
 
     runner: Literal["openai-compatible"]
@@ -150,8 +171,58 @@ class OpenAiCompatibleModel(_Model):
     model: Short
     secret: Secret | None = None
     system: Text | None = None
-    settings: Settings = Settings()
     served: Many[Short] = ()
+
+
+class AnthropicModel(TextModel):
+    """A server that speaks Anthropic's Messages API."""
+
+    runner: Literal["anthropic"]
+    url: Url = "https://api.anthropic.com"
+    model: Short
+    secret: Secret = Secret(env="ANTHROPIC_API_KEY")
+    system: Text | None = None
+    served: Many[Short] = ()
+
+
+class HttpModel(_Model):
+    """A service of your own behind HTTP."""
+
+    runner: Literal["http"]
+    request: RequestEntry
+    response: ResponseEntry = ResponseEntry()
+    secret: SentSecret | None = None
+    subject: Short
+
+    @model_validator(mode="after")
+    def _one_place_for_the_key(self) -> HttpModel:
+        if self.secret is not None and self.secret.header in self.request.headers:
+            raise PydanticCustomError(
+                "auth_twice",
+                "the header that carries the key stands under request: headers: too",
+            )
+        return self
+
+
+class PythonModel(TextModel):
+    """A function of your own."""
+
+    runner: Literal["python"]
+    callable: Annotated[str, AfterValidator(_callable)]
+    model: Short | None = None
+    """What the function gets as its first argument; the model's name, if it is not written."""
+    secret: Secret | None = None
+    env: Many[EnvName] = ()
+
+    @property
+    def file(self) -> str:
+        """Return the file's path."""
+        return self.callable.rpartition(":")[0]
+
+    @property
+    def function(self) -> str:
+        """Return the function's name."""
+        return self.callable.rpartition(":")[2]
 
 
 class CommandModel(_Model):
@@ -185,7 +256,10 @@ class StandInModel(_Model):
     """A file, or the script itself; see `stand_in`."""
 
 
-ModelEntry = Annotated[OpenAiCompatibleModel | CommandModel | StandInModel, Field(discriminator="runner")]
+ModelEntry = Annotated[
+    AnthropicModel | OpenAiCompatibleModel | HttpModel | CommandModel | PythonModel | StandInModel,
+    Field(discriminator="runner"),
+]
 
 
 class _Scorer(Author):

@@ -15,13 +15,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from re import sub
-from typing import Literal
 
 from trialplate import __version__
 from trialplate.errors import SpecError
 from trialplate.record import canonical, codec, log
 from trialplate.record.frozen import Json
-from trialplate.record.values import Case, Opening, Plan, PlanCase, PlanFile, PlanTestSet, Verdicts
+from trialplate.record.values import CacheMode, Case, Opening, Plan, PlanCase, PlanFile, PlanTestSet, Verdicts
 from trialplate.spec import resolve
 from trialplate.spec.checks import check, check_leaks
 from trialplate.spec.project import Project
@@ -29,7 +28,6 @@ from trialplate.spec.project import Project
 __all__ = ["TEST_SET_SCHEMA", "Frozen", "cases_root", "freeze", "plain_digest"]
 
 TEST_SET_SCHEMA = "trialplate/test-set/1"
-CacheMode = Literal["off", "live", "replay"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +153,10 @@ def _set_name(project: Project) -> str:
 
 
 def _cassettes(project: Project, mode: CacheMode) -> tuple[PlanFile, ...]:
-    """Pin what a replay will read."""
-    if mode != "replay":
+    """Pin what may be replayed; `auto` may find nothing."""
+    if mode not in ("replay", "auto"):
         return ()
-    if not project.cassettes:
+    if not project.cassettes and mode == "replay":
         raise SpecError(
             "there is nothing to replay: the folder cassettes holds no .jsonl file",
             where=project.document.where(("run", "cache")),

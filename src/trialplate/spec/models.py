@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from trialplate.record.values import CacheMode
 from trialplate.spec.entries import ModelEntry, Profile, ScorerEntry
 from trialplate.spec.fields import Author, AuthorSelector, FilePath, Many, Name, Short, Text
 from trialplate.spec.marks import MarkEntry
@@ -59,7 +60,7 @@ class RunEntry(Author):
 
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 4
     order: Literal["interleaved"] = "interleaved"
-    cache: Literal["off", "live", "replay"] = "off"
+    cache: CacheMode = "off"
 
 
 class AuthorPlan(Author):

@@ -20,7 +20,8 @@ from trialplate.record.values import Case
 from trialplate.spec import later, problems, test_sets, yaml_strict
 from trialplate.spec.commands import doubtful_words, files_of
 from trialplate.spec.document import MAX_BYTES, Document, decode_utf8
-from trialplate.spec.entries import CommandModel, OpenAiCompatibleModel, Settings, StandInModel
+from trialplate.spec.entries import CommandModel, PythonModel, Settings, StandInModel, TextModel
+from trialplate.spec.functions import check_function
 from trialplate.spec.models import AuthorPlan
 from trialplate.spec.nearest import nearest
 
@@ -46,7 +47,7 @@ class Project:
     texts: Mapping[str, str]
     """Documents and scripted answers, by path, with LF line ends."""
     pinned: Mapping[str, str]
-    """Digest of every project file that a command names, by path."""
+    """Digest of every project file that a command or a callable names, by path."""
     cassettes: Mapping[str, str]
     """Digest of every cassette there is, by path."""
     warnings: tuple[str, ...] = ()
@@ -138,7 +139,7 @@ def _text_files(document: Document, author: AuthorPlan) -> Iterator[tuple[str, s
         (("profiles", name, "settings"), profile.settings) for name, profile in author.profiles.items()
     ]
     for name, model in author.models.items():
-        if isinstance(model, OpenAiCompatibleModel):
+        if isinstance(model, TextModel):
             settings.append((("models", name, "settings"), model.settings))
         if isinstance(model, StandInModel) and isinstance(model.answers, str):
             yield model.answers, document.where(("models", name, "answers"))
@@ -154,12 +155,17 @@ def _text(root: Path, name: str, where: str) -> str:
 
 
 def _pinned(root: Path, document: Document, author: AuthorPlan) -> Iterator[tuple[str, str]]:
-    """Yield every file of the project that a command names, with its digest."""
+    """Yield every file of the project that a command or a callable names, with its digest."""
     for name, model in author.models.items():
         if isinstance(model, CommandModel):
             where = document.where(("models", name, "argv" if model.argv is not None else "shell"))
             for path in files_of(root, model):
                 yield path, pin_digest(_read(root, path, where, _MAX_PINNED))
+        elif isinstance(model, PythonModel):
+            where = document.where(("models", name, "callable"))
+            data = _read(root, model.file, where, _MAX_TEXT)
+            check_function(data, model.file, model.function, where)
+            yield model.file, pin_digest(data)
 
 
 def _doubts(root: Path, document: Document, author: AuthorPlan) -> Iterator[str]:

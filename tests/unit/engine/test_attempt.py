@@ -17,8 +17,9 @@ from trialplate.rules.cells import FAR_END_RUNNERS, micro
 from trialplate.runners.base import Answer, Failure, FailureKind
 from trialplate.scorers.base import Score, ScorerError
 
-HOSTED = ["openai-compatible", "stand-in"]
+HOSTED = ["openai-compatible", "anthropic", "stand-in"]
 UNDER_TEST = sorted(FAR_END_RUNNERS)
+ON_THIS_MACHINE = ("command", "python")
 ERROR, FAILED = "error", "failed"
 
 # kind: (hosted, the thing under test), each (outcome, cause, worth another attempt), once the request was sent
@@ -65,7 +66,7 @@ def test_failure_once_sent_belongs_to_the_host_or_to_the_thing_under_test(kind: 
     """The table of DESIGN 6, line by line."""
     found = judged(kind, runner)
     outcome, cause, transient = TABLE[kind][runner in FAR_END_RUNNERS]
-    alone = runner == "command" and outcome == FAILED  # a program on this machine that failed did so by itself
+    alone = runner in ON_THIS_MACHINE and outcome == FAILED  # a program on this machine that failed did so by itself
     assert (found.outcome, found.cause, found.transient) == (outcome, cause, transient and not alone)
 
 
@@ -75,7 +76,11 @@ def test_failure_http_status_is_sorted_by_number(status: int, runner: str) -> No
     """A rejected request is the model's own, an outage the host's; from the thing under test any status is its own."""
     found = judged("http_status", runner, status=status)
     outcome, cause, transient = STATUSES[status][runner in FAR_END_RUNNERS]
-    assert (found.outcome, found.cause, found.transient) == (outcome, cause, transient and runner != "command")
+    assert (found.outcome, found.cause, found.transient) == (
+        outcome,
+        cause,
+        transient and runner not in ON_THIS_MACHINE,
+    )
 
 
 @pytest.mark.parametrize("kind", ["refused_connection", "not_started", "replay_miss", "timeout", "closed_connection"])
