@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from trialplate.record import canonical
 from trialplate.record.entries import Usage
 from trialplate.record.values import Case, Configuration, Limits, PlanFile, PlanText
 from trialplate.runners.base import Answer, Failure, Request, RunnerContext
@@ -280,3 +281,25 @@ async def test_recorded_call_is_replayed_without_running_it(ask: Ask, tmp_path: 
         assert (await failed(ask(body, cassette=tape, **other))).kind == "replay_miss"
     tape.close()
     assert (tmp_path / "ran").read_text() == "x"
+
+
+@pytest.mark.parametrize(
+    "told", ["5", "{}", '{"output":5}', '{"output":{"ascii_json":"x"}}', "[", '{"output":"x","cost_usd":"1e99"}']
+)
+async def test_recorded_call_that_was_edited_is_no_answer_or_of_unknown_cost(
+    ask: Ask, tmp_path: Path, told: str
+) -> None:
+    """Never an exception of ours in the middle of a run."""
+    path = tmp_path / "f.jsonl"
+    cassette = Cassette.live(path)
+    await ask("return 'x'", cassette=cassette)
+    cassette.close()
+    line = canonical.decode(path.read_bytes().rstrip())
+    line["reply"]["body"] = told
+    path.write_bytes(canonical.encode(line) + b"\n")
+    tape = Cassette.replay(path)
+    if "cost_usd" in told:
+        assert (await ask("return 'x'", cassette=tape)).usage is None
+    else:
+        assert (await failed(ask("return 'x'", cassette=tape))).kind == "bad_reply"
+    tape.close()

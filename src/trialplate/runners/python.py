@@ -21,7 +21,7 @@ from decimal import ROUND_CEILING, Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from trialplate.errors import SpecError
+from trialplate.errors import FormatError, SpecError
 from trialplate.record import canonical
 from trialplate.record.entries import Usage
 from trialplate.record.frozen import Json
@@ -162,9 +162,11 @@ class PythonRunner:
 
     def _read(self, reply: HttpReply) -> Answer:
         said = replies.read_json(reply.body)
-        output = canonical.text_in(said["output"]) if isinstance(said, dict) and "output" in said else None
-        if output is None:
-            raise Failure("bad_reply", "the recorded reply holds no output", sent=True, received=len(reply.body))
+        try:
+            output = canonical.text_in(said["output"])
+        except (FormatError, KeyError, TypeError):  # of a cassette that somebody edited
+            message = "the recorded reply holds no output"
+            raise Failure("bad_reply", message, sent=True, received=len(reply.body)) from None
         usage = Usage(
             **{name: replies.count(said.get("tokens"), name) for name in _COUNTS},
             declared=True,
@@ -186,11 +188,12 @@ _NO_ANSWER: tuple[tuple[str, Any, str], ...] = (
 
 
 def _nano(cost: Any) -> int | None:
-    """Return an amount of USD in 10^-9, rounded up."""
+    """Return an amount of USD in 10^-9, rounded up; None if it is none."""
     try:
-        return None if cost is None else int((Decimal(cost) * 10**9).to_integral_value(ROUND_CEILING))
-    except (InvalidOperation, ValueError, TypeError):
+        nano = int((Decimal(cost) * 10**9).to_integral_value(ROUND_CEILING))
+    except (InvalidOperation, OverflowError, ValueError, TypeError):
         return None
+    return nano if 0 <= nano <= canonical.MAX_INTEGER else None
 
 
 def _failure(kind: Any, message: str, result: ChildResult, *, sent: bool = True, status: int | None = None) -> Failure:
