@@ -159,6 +159,7 @@ async def test_what_it_prints_is_no_part_of_the_answer(ask: Ask) -> None:
     """On either output, also by programs that it starts, and through the descriptor itself."""
     body = "print('{\"output\": \"London\"}')\nos.system('echo London')\nos.write(1, b'London')\nreturn 'Paris'"
     assert (await ask(body)).text == "Paris"
+    assert (await ask("sys.stdout.close()\nsys.stderr.close()\nreturn 'Paris'")).text == "Paris"
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,24 @@ def test_auto_run_with_an_empty_folder_of_cassettes_is_live(tmp_path: Path) -> N
     assert Forger(made).of("run.start")["body"]["cache"] == "auto"
 
 
+@pytest.mark.parametrize("mode", ["auto", "live"])
+def test_run_that_made_its_cassette_grow_is_resumed_with_it(tmp_path: Path, mode: str) -> None:
+    """The pins are from before the run; what it recorded is replayed nowhere, since those trials are decided."""
+    refusal = {"status": 401, "json": message_error("authentication_error", "revoked")}
+    with ServerThread(ChatServer([{"json": message(ALL)}] * 2 + [refusal], answer=lambda body: ALL)) as server:
+        model = f'  m: {{runner: anthropic, url: "{server.url}", model: m-small}}'
+        made = SmallProject.write(tmp_path, plan_text(model, repeats=1))
+        made.run("--cache", mode, "--only", "q1", **KEYS)
+        assert made("run", "--yes", "--cache", mode, "--jobs", "1", **KEYS).code == 4
+        server.steps = []
+        said = made("resume", "latest", **KEYS)
+        assert said.code == 0, said.err
+    assert made.codes() == set()
+    lines = (made.root / "cassettes" / "m.jsonl").read_bytes().splitlines()
+    assert [json.loads(line)["case"] for line in lines] == ["q1", "q2", "q3", "q4"]
+    assert {tuple(end["trial"]) for end in ends(made) if end["outcome"] == "failed"} == set()
+
+
 def test_replayed_answer_of_an_auto_run_cannot_lose_its_flag_unseen_by_its_plan(tmp_path: Path) -> None:
     """In `auto` both are allowed; a run whose plan says `off` or `replay` is held to it as before."""
     with ServerThread(ChatServer(answer=lambda body: ALL)) as server:

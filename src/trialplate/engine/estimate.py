@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from trialplate.record import canonical
 from trialplate.record.entries import Money, Usage
 from trialplate.record.frozen import Json
 from trialplate.record.matrix import Matrix
@@ -47,7 +48,7 @@ def estimate(plan: Plan, matrix: Matrix, opened: Mapping[str, Json], cases: Mapp
 def _of(
     configuration: Configuration, matrix: Matrix, opened: Mapping[str, Json], cases: Mapping[str, Case]
 ) -> Estimate:
-    sent = [opened[text.commitment] for text in configuration.texts if text.role in ("system", "document")]
+    sent = [opened[text.commitment] for text in configuration.texts if text.role in ("system", "document", "body")]
     shared = sum(_bytes(text) + 64 for text in sent)
     row = matrix.counts[configuration.name]
     trials = sum(row)
@@ -65,4 +66,4 @@ def _of(
 
 
 def _bytes(text: Json) -> int:
-    return len(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else 0
+    return len(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else canonical.encode(text))

@@ -10,6 +10,7 @@ function has returned, whatever threads are left, and a fork of it says nothing.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -36,8 +37,9 @@ def main() -> None:
     raw = json.dumps(said).encode()
     while raw:
         raw = raw[os.write(told, raw) :]
-    sys.stdout.flush()
-    sys.stderr.flush()
+    with contextlib.suppress(OSError, ValueError):  # the function may have closed them
+        sys.stdout.flush()
+        sys.stderr.flush()
     os._exit(0)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from author_files import CASES, PLAN
 
 from trialplate.errors import SpecError
+from trialplate.plugins import BUILT_IN
 from trialplate.record.matrix import attempt_key
 from trialplate.record.values import Configuration
 from trialplate.spec.freeze import Frozen, freeze
@@ -327,3 +329,25 @@ def test_recording_where_nothing_is_called_is_a_warning(project_of: Callable[...
     assert any("nothing to record" in text for text in frozen(project_of(ECHO), cache=mode).warnings)
     command = project_of("m: {runner: command, shell: cat}")
     assert not any("nothing to record" in text for text in frozen(command, cache=mode).warnings)
+
+
+# ------------------------------------------------------------------------------------------------------ documentation
+
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "runners.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```yaml\n(models:\n.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.split("runner: ")[1].split(",")[0].split("\n")[0])
+def test_example_of_the_documentation_is_a_plan(project_at: Write, example: str) -> None:
+    """Each runner's example, as it stands on the page, with the files that it names."""
+    (function,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    files = {"contract.md": "Text", "bot.py": "print(1)\n", "my_system.py": function}
+    root = project_at(PLAN.replace(f"models:\n  {ECHO}\n", example), files)
+    assert validate(root).trials == 4
+
+
+def test_every_runner_has_its_example() -> None:
+    """One of each, and the table names all of them."""
+    names = BUILT_IN["runners"]
+    assert {re.findall(r"runner: ([a-z-]+)", example)[0] for example in EXAMPLES} == set(names)
+    assert all(f"| `{name}` |" in PAGE for name in names)
