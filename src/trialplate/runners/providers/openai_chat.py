@@ -8,7 +8,8 @@ empty line), then the case's input.
 What is read of a reply: the first choice's content, as text or as a list of parts of which the text parts are joined
 without a separator; its refusal; why it stopped; the usage in detail; the model that answered; the reply's ids.
 A missing count is unknown and stays None. A reply that is no JSON, that holds a key twice, or that has no choice is
-`bad_reply`; an error object inside a status 200 is `http_status` with the code that stands in it.
+`bad_reply`; an error object inside a status 200 is `http_status` with the code that stands in it. A stream that was not
+asked for is read as what it comes to (`openai_stream`).
 
 Source: OpenAI API reference, "Create chat completion" and "The chat completion object"; `cache_write_tokens`,
 `reasoning` and error objects in choices are what routers in front of other models add.
@@ -25,7 +26,7 @@ from trialplate.record.entries import Usage
 from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration
 from trialplate.runners.base import Answer, Failure, Request
-from trialplate.runners.providers import prompts, replies
+from trialplate.runners.providers import openai_stream, prompts, replies
 from trialplate.runners.providers.replies import count, is_short, snippet
 from trialplate.transport.http import HttpRequest
 
@@ -92,6 +93,10 @@ def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
     if not 200 <= status <= 299:
         message = f"status {status}: {replies.error_text(value) or snippet(body)}"
         raise _failure("http_status", message, value, headers, body, status=status)
+    if headers.get("content-type", "").startswith("text/event-stream"):
+        value = openai_stream.assembled(body)
+        if value is None:
+            raise _failure("transport", f"the stream broke off: {snippet(body)}", None, headers, body)
     if value is replies.UNREADABLE:
         raise replies.unreadable(headers, body)
     if not isinstance(value, dict):
