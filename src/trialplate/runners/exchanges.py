@@ -66,7 +66,7 @@ class Exchanges:
         if reply is None:
             name = self._cassette.path.name
             message = f"{name} holds no answer to this request for case {request.case.id!r}, repeat {request.repeat}"
-            raise Failure("replay_miss", f"{message}; record it with --cache live")
+            raise Failure("replay_miss", f"{message}; record it with --cache auto")
         return _read(reply, call.replace(replayed=True), read)
 
     async def _once(
