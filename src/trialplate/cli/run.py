@@ -20,6 +20,7 @@ from trialplate.record import codec
 from trialplate.record.entries import Narrowing
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import CacheMode, Plan, Rule
+from trialplate.spec.nearest import suggestion
 from trialplate.verify.findings import counted
 from trialplate.verify.known import config_folder, read_known
 from trialplate.verify.ledger_view import LedgerView
@@ -53,9 +54,8 @@ class RunOptions:
     def cache_mode(self) -> CacheMode | None:
         """Return the cache mode, if one was named."""
         if self.cache is not None and self.cache not in get_args(CacheMode):
-            raise UsageError(
-                f"--cache {self.cache}: there is {', '.join(get_args(CacheMode))}", hint="name one of them"
-            )
+            there = get_args(CacheMode)
+            raise UsageError(f"--cache {self.cache}: there is {', '.join(there)}", hint=suggestion(self.cache, there))
         return cast("CacheMode | None", self.cache)
 
 
