@@ -148,14 +148,26 @@ def resume(
 @app.command()
 def report(
     run: RunArgument = "latest",
+    format: Annotated[  # noqa: A002  the option's own name
+        str | None, typer.Option("--format", metavar="text|markdown|json|csv", help="How to show it; text by default.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there; its ending tells the format.")
+    ] = None,
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Add the table by tag.")] = False,
     failures: Annotated[int, typer.Option(min=0, help="How many failures of each configuration to show.")] = 5,
+    withhold: Annotated[
+        bool, typer.Option("--withhold", help="Leave out answers and every other private text.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     ledger: LedgerOption = None,
 ) -> int:
     """Show a run: the decision in words, the table, the failures."""
-    from trialplate.cli.report import show_report
+    from trialplate.cli.report import ReportOptions, show_report
 
-    return show_report(run, by_tag=by_tag, failures=failures, ledger=ledger)
+    chosen = "json" if json and format is None else format
+    options = ReportOptions(format=chosen, output=output, by_tag=by_tag, failures=failures, withhold=withhold)
+    return show_report(run, options, ledger)
 
 
 @app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
