@@ -47,6 +47,8 @@ def test_commands_are_those_of_this_issue() -> None:
         "run",
         "resume",
         "report",
+        "ls",
+        "show",
         "gate",
         "verify",
         "waive",

@@ -170,6 +170,33 @@ def report(
     return show_report(run, options, ledger)
 
 
+@app.command()
+def ls(
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False, ledger: LedgerOption = None
+) -> int:
+    """List the runs of the ledger, the newest first."""
+    from trialplate.cli.ls import list_runs
+
+    return list_runs(ledger, json)
+
+
+@app.command()
+def show(
+    run: RunArgument = "latest",
+    case: Annotated[str | None, typer.Argument(metavar="[CASE]", help="A case's id, or its beginning.")] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME[/PROFILE]", help="Only this model or configuration.")
+    ] = None,
+    repeat: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only this repeat.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    ledger: LedgerOption = None,
+) -> int:
+    """Show the trials of a run, or of one case with prompt, answers and reasons."""
+    from trialplate.cli.show import show_trials
+
+    return show_trials(run, case, model=model, repeat=repeat, as_json=json, ledger=ledger)
+
+
 @app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
 def gate() -> int:
     """Verify a run and decide on one configuration: exit 0 only if it is accepted."""

@@ -21,6 +21,8 @@ Commands:
   run       Estimate a plan, or run it with --yes.
   resume    Finish a run: ask only what is unknown, keep what is decided.
   report    Show a run: the decision in words, the table, the failures.
+  ls        List the runs of the ledger, the newest first.
+  show      Show the trials of a run, or of one case with prompt, answers and reasons.
   gate      Verify a run and decide on one configuration: exit 0 only if it is accepted.
   verify    Verify a project, a ledger or a run, offline.
   waive     Sign that one run does not count as an attempt.

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from trialplate.reports.reported import Reported
 from trialplate.reports.words import COUNTED, cost_text, metric_text, part_lines, reading, remarks, trial_text
@@ -48,12 +48,15 @@ def _table(reported: Reported) -> Iterator[str]:
     yield from aligned(rows)
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield rows with their columns aligned, the first to the left, the others to the right."""
+def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> Iterator[str]:
+    """Yield rows with their columns aligned, those of `left` to the left, the others to the right."""
     shown = [[visible(cell) for cell in row] for row in rows]
     widths = [max(len(row[index]) for row in shown) for index in range(len(shown[0]))]
     for row in shown:
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        cells = [
+            cell.ljust(width) if index in left else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
         yield "  ".join(cells).rstrip()
 
 

@@ -13,22 +13,24 @@ from pathlib import Path
 
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical
-from trialplate.record.entries import RECORD_TYPES, TrialEnd, TrialKey
+from trialplate.record.entries import RECORD_TYPES, TrialEnd, TrialKey, TrialStart
 from trialplate.record.frozen import Json
 from trialplate.rules.cells import Board
 from trialplate.verify.content import openings
 from trialplate.verify.log_file import LogFile, Signed, typed_entry
 
-__all__ = ["all_ends", "answer_text", "last_ends", "opened", "reasons_of"]
+__all__ = ["answer_text", "last_ends", "opened", "reasons_of", "trial_lines"]
 
-_END = b'"type":"trial.end"'
-"""Stands in every such line, which is canonical; a line that holds it elsewhere is told apart when it is decoded."""
+Line = tuple[str, TrialStart | TrialEnd]
+"""A time, and what began or ended then."""
 
 
-def all_ends(folder: Path, signed: Signed, only: bytes = b"") -> Iterator[tuple[int, str, TrialEnd]]:
-    """Yield (line number, time, body) of every `trial.end` up to a checkpoint.
+def trial_lines(folder: Path, signed: Signed, type_: str = "trial.", only: bytes = b"") -> Iterator[Line]:
+    """Yield the lines about trials up to a checkpoint.
 
     Args:
+        type_: what their type begins with. A line is canonical, so its type stands in it in one form only; one that
+            holds the same bytes elsewhere is told apart when it is decoded.
         only: bytes that a line must hold to be looked at.
 
     Raises:
@@ -37,11 +39,12 @@ def all_ends(folder: Path, signed: Signed, only: bytes = b"") -> Iterator[tuple[
     """
     shown = f"runs/{folder.name}/record.jsonl"
     log = LogFile(folder / "record.jsonl", shown, signed.checkpoint.size)
+    mark = f'"type":"{type_}'.encode()
     for seq, line in enumerate(log.lines("RECORD")):
-        if _END in line and only in line:
+        if mark in line and only in line:
             entry, body = typed_entry(line, seq, f"{shown}:{seq + 1}", RECORD_TYPES)
-            if isinstance(body, TrialEnd):
-                yield seq + 1, entry.time, body
+            if isinstance(body, TrialStart | TrialEnd):
+                yield entry.time, body
     if log.frontier.root() != signed.checkpoint.root:
         raise VerificationError("its lines do not have the root of its checkpoint", where=shown, code="RECORD-ROOT")
 
@@ -56,13 +59,13 @@ def last_ends(
         wanted: only these trials; None is all.
 
     Raises:
-        VerificationError, FormatError: see `all_ends`.
+        VerificationError, FormatError: see `trial_lines`.
     """
     if wanted is not None and not wanted:
         return
-    for _, _, end in all_ends(folder, signed):
+    for _, end in trial_lines(folder, signed, "trial.end"):
         cell = board.cells.get(end.trial)
-        if cell is None or cell.running or cell.attempts != end.attempt:
+        if cell is None or cell.running or cell.attempts != end.attempt or not isinstance(end, TrialEnd):
             continue
         if wanted is None or end.trial in wanted:
             yield end
