@@ -49,6 +49,8 @@ def test_commands_are_those_of_this_issue() -> None:
         "report",
         "ls",
         "show",
+        "plugins",
+        "doctor",
         "gate",
         "verify",
         "waive",

@@ -87,11 +87,13 @@ def init(
 
 
 @app.command()
-def validate(plan: PlanArgument = HERE) -> int:
+def validate(
+    plan: PlanArgument = HERE, json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False
+) -> int:
     """Check every file, name, reference and pattern of a plan; nothing is run."""
     from trialplate.cli.validate import validate_plan
 
-    return validate_plan(plan)
+    return validate_plan(plan, as_json=json)
 
 
 @app.command()
@@ -231,6 +233,24 @@ def schema(
     return print_schema(name)
 
 
+@app.command()
+def plugins(json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> int:
+    """List runners, scorers, loaders and reports, and the packages they come from."""
+    from trialplate.cli.plugins import show_plugins
+
+    return show_plugins(json)
+
+
+@app.command()
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False, ledger: LedgerOption = None
+) -> int:
+    """Look at versions, keys, clock, disk, ledger, folders and Docker; nothing is changed."""
+    from trialplate.cli.doctor import examine
+
+    return examine(ledger, json)
+
+
 @keys_app.command("new")
 def keys_new(name: Annotated[str, typer.Argument(help="A name for the key, such as your team's.")]) -> int:
     """Make a signing key, and print its public line."""
@@ -253,11 +273,13 @@ def ledger_init(
 
 
 @ledger_app.command("log")
-def ledger_log(ledger: LedgerOption = None) -> int:
+def ledger_log(
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False, ledger: LedgerOption = None
+) -> int:
     """List the ledger's entries."""
     from trialplate.cli.ledger import show_log
 
-    return show_log(ledger)
+    return show_log(ledger, as_json=json)
 
 
 @ledger_app.command("show")

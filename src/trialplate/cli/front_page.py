@@ -27,6 +27,8 @@ Commands:
   verify    Verify a project, a ledger or a run, offline.
   waive     Sign that one run does not count as an attempt.
   schema    Print the JSON Schema of a format.
+  plugins   List runners, scorers, loaders and reports, and the packages they come from.
+  doctor    Look at versions, keys, clock, disk, ledger, folders and Docker; nothing is changed.
   keys      Signing keys: made here, kept outside of every project.
   ledger    The project's ledger.
 
