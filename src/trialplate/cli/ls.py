@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from fractions import Fraction
 from pathlib import Path
 
 from trialplate.cli.project import find_ledger, verified_ledger
@@ -13,8 +12,9 @@ from trialplate.ledger.index import IndexedRun, open_index
 from trialplate.ledger.lock import LOCK_NAME, is_held
 from trialplate.record.frozen import Json
 from trialplate.reports.terminal import aligned
+from trialplate.reports.words import amount_text
 from trialplate.verify.output import tell
-from trialplate.verify.text import decimal_text, visible
+from trialplate.verify.text import visible
 
 __all__ = ["list_runs"]
 
@@ -71,7 +71,7 @@ def _trials(item: IndexedRun) -> str:
 
 def _cost(item: IndexedRun) -> str:
     """Return what is known of the cost; a part that nobody knows is said, never left out."""
-    known = [f"{decimal_text(Fraction(nano, 10**9), digits=4)} {unit}" for unit, nano in item.cost_nano.items()]
+    known = [amount_text(nano, unit) for unit, nano in item.cost_nano.items()]
     if not item.outcomes:
         return "-"
     if not item.cost_unknown:

@@ -10,10 +10,11 @@ from trialplate.record import canonical, codec
 from trialplate.record.entries import Money, TrialEnd, Usage
 from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration
+from trialplate.reports.request_again import body_digest
 from trialplate.reports.trial_view import Attempt, CaseView, Trial
 from trialplate.reports.trials import answer_text, reasons_of
-from trialplate.reports.words import trial_text
-from trialplate.verify.text import decimal_text, visible
+from trialplate.reports.words import amount_text, share_text, trial_text
+from trialplate.verify.text import visible
 
 __all__ = ["block", "case_json", "case_lines", "money_text"]
 
@@ -96,7 +97,7 @@ def _end_lines(end: TrialEnd, view: CaseView, inner: str) -> Iterator[str]:
         for name, said in reasons_of(view.texts[private.reason]).items():
             yield from block(f"why {visible(name)}", said, inner)
     if end.metrics or end.unknown:
-        told = [f"{name} {decimal_text(Fraction(str(value)))}" for name, value in end.metrics.items()]
+        told = [f"{name} {share_text(Fraction(str(value)))}" for name, value in end.metrics.items()]
         told += [f"{name} unknown ({why})" for name, why in end.unknown.items()]
         yield f"{inner}metrics: {', '.join(told)}"
     for line in _fact_lines(end, view):
@@ -120,8 +121,11 @@ def _fact_lines(end: TrialEnd, view: CaseView) -> Iterator[str]:
         yield f"finish: {visible(end.finish)}"
     if end.requests:
         yield f"request ids: {visible(', '.join(end.requests))}"
+    same = body_digest(view.requests.get(end.trial[0]))
     for call in end.calls:
         yield f"call: {call.digest}" + (" (replayed from a cassette)" if call.replayed else "")
+        if call.digest == same:
+            yield "sent: the texts above, to the byte: a request built of them has this call's digest"
 
 
 def _usage_text(usage: Usage | None) -> str:
@@ -135,7 +139,7 @@ def _usage_text(usage: Usage | None) -> str:
 
 def money_text(cost: Money | None) -> str:
     """Return an amount with its currency, or that nobody knows it."""
-    return "unknown" if cost is None else f"{decimal_text(Fraction(cost.nano, 10**9), digits=6)} {cost.currency}"
+    return "unknown" if cost is None else amount_text(cost.nano, cost.currency)
 
 
 # -------------------------------------------------------------------------------------------------------------- json
@@ -169,6 +173,7 @@ def _configuration_json(item: Configuration, view: CaseView) -> Json:
         "model_id": item.model_id,
         "endpoint": item.endpoint,
         "settings": dict(item.settings),
+        "request": {"body": view.requests.get(item.name), "digest": body_digest(view.requests.get(item.name))},
         "texts": [
             {"role": text.role, "name": text.name, **_part(text.commitment, view)}
             for text in item.texts

@@ -17,6 +17,7 @@ from trialplate.record.entries import RunStart, TrialEnd, TrialKey, TrialStart
 from trialplate.record.frozen import Json
 from trialplate.record.matrix import Matrix, narrow
 from trialplate.record.values import Case, Configuration, Plan, PlanCase
+from trialplate.reports.request_again import request_body
 from trialplate.reports.trials import opened, trial_lines
 from trialplate.spec.nearest import nearest
 from trialplate.verify.ledger_view import LedgerView
@@ -79,6 +80,8 @@ class CaseView:
     configurations: Sequence[Configuration]
     trials: Sequence[Trial]
     texts: Mapping[str, Json]
+    requests: Mapping[str, Json]
+    """The body of a hosted model's request, by configuration, where it can be built again."""
 
 
 def open_run(folder: Path, view: LedgerView) -> SignedRun:
@@ -173,7 +176,9 @@ def view_case(run: SignedRun, planned: PlanCase, chosen: Iterable[Configuration]
         _attempts(run, run.signed, planned.id, trials)
     asked = [item for item in run.plan.configurations if any(key[0] == item.name for key in trials)]
     texts = opened(run.folder, set(_commitments(planned, asked, trials.values())))
-    return CaseView(run, planned, _case(planned, texts, run), asked, list(trials.values()), texts)
+    case = _case(planned, texts, run)
+    bodies = {item.name: body for item in asked if (body := request_body(item, case, texts)) is not None}
+    return CaseView(run, planned, case, asked, list(trials.values()), texts, bodies)
 
 
 def _attempts(run: SignedRun, signed: Signed, case: str, trials: Mapping[TrialKey, Trial]) -> None:

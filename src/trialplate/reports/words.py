@@ -12,7 +12,8 @@ from trialplate.reports.summary import ConfigurationSummary, MetricSummary
 from trialplate.verify.findings import counted
 from trialplate.verify.text import decimal_text, visible
 
-__all__ = ["COUNTED", "cost_text", "metric_text", "part_lines", "reading", "remarks", "shortened", "trial_text"]
+__all__ = ["COUNTED", "amount_text", "cost_text", "metric_text", "part_lines", "reading", "remarks", "share_text"]
+__all__ += ["shortened", "trial_text"]
 
 COUNTED = ("passed", "failed", "limit", "error", "absent")
 """The outcomes that a table shows; the others are for later runners."""
@@ -26,9 +27,9 @@ def metric_text(metric: MetricSummary) -> str:
         return "n/a"
     if metric.mean is None:
         return f"none of {metric.cells}"
-    text = decimal_text(metric.mean)
+    text = share_text(metric.mean)
     if metric.low is not None and metric.high is not None:
-        text += f" [{decimal_text(metric.low)}..{decimal_text(metric.high)}]"
+        text += f" [{share_text(metric.low)}..{share_text(metric.high)}]"
     if metric.known < metric.cells:
         text += f" over {metric.known} of {metric.cells}"
     return text
@@ -38,7 +39,17 @@ def cost_text(item: ConfigurationSummary) -> str:
     """Return what a configuration cost, or that nobody knows."""
     if item.cost_nano is None:
         return "unknown"
-    return f"{decimal_text(Fraction(item.cost_nano, 10**9), digits=6)} {item.currency}"
+    return amount_text(item.cost_nano, item.currency)
+
+
+def amount_text(nano: int, currency: str) -> str:
+    """Return an amount of money with so many digits that a little never looks like nothing."""
+    return f"{decimal_text(Fraction(nano, 10**9), Fraction(0), digits=6)} {currency}"
+
+
+def share_text(value: Fraction) -> str:
+    """Return a number in [0,1] with so many digits that it looks neither like 0 nor like 1 unless it is."""
+    return decimal_text(value, Fraction(round(value)))
 
 
 def reading(plan: Plan) -> Iterator[str]:

@@ -287,3 +287,35 @@ def test_show_of_a_run_elsewhere_works_for_a_case(project: Project, say: Say, tm
     code, out, err = say("show", str(moved), "--ledger", str(project.ledger))
     assert (code, out) == (2, "")
     assert "not in the index" in err
+
+
+@pytest.fixture
+def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the committed run of a real model, the current folder of this process."""
+    root = Path(__file__).resolve().parents[3]
+    shutil.copytree(root / "examples" / "contract-questions", tmp_path / "example")
+    monkeypatch.chdir(tmp_path / "example")
+    monkeypatch.setenv("TRIALPLATE_HOME", str(tmp_path / "nobody"))
+    monkeypatch.setenv("TRIALPLATE_TRUST", str(root / "keys" / "examples.pub"))
+    return tmp_path / "example"
+
+
+def test_show_proves_that_the_prompt_is_what_was_sent(example: Path, say: Say) -> None:
+    """A request built again of the opened texts has the digest that the record's call names."""
+    code, out, _ = say("show", "latest", "q01-supplier", "--model", "smollm2/with-contract", "--repeat", "1")
+    assert code == 0
+    assert "  system: Answer the question about the contract in one short sentence.\n" in out
+    assert "sent: the texts above, to the byte" in out
+    value = json.loads(say("show", "latest", "q01-supplier", "--model", "smollm2/with-contract", "--json")[1])
+    (asked,) = value["configurations"]
+    called = {call["digest"] for item in value["trials"] for call in item["attempts"][0]["end"]["calls"]}
+    assert called == {asked["request"]["digest"]}
+    assert asked["request"]["body"]["messages"][1]["content"].endswith("Which company is the Supplier?")
+
+
+def test_show_without_the_prompt_claims_nothing_about_what_was_sent(example: Path, say: Say) -> None:
+    """With the texts withheld, no request can be built; the call's digest is shown all the same."""
+    next(example.glob("runs/*/content.jsonl")).unlink()
+    out = say("show", "latest", "q01-supplier", "--model", "smollm2/with-contract", "--repeat", "1")[1]
+    assert "call: sha256:" in out
+    assert "sent:" not in out

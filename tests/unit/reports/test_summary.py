@@ -23,7 +23,7 @@ from trialplate.reports.summary import (
     summarise_tags,
     tags_of,
 )
-from trialplate.reports.words import cost_text, metric_text, remarks
+from trialplate.reports.words import amount_text, cost_text, metric_text, remarks, share_text
 from trialplate.rules.cells import Board
 
 CASES = Path(__file__).parents[2] / "vectors" / "cases" / "decide"
@@ -47,6 +47,18 @@ def test_summary_one_repeat_has_no_range() -> None:
     (metric, _) = summary([[given["repeats"][0]]]).metrics
     assert (metric.mean, metric.low, metric.high) == (Fraction(4, 5), None, None)
     assert metric_text(metric) == "0.8000"
+
+
+def test_numbers_are_shown_with_digits_enough() -> None:
+    """Case G06: what is not 1 does not look like 1, what is not nothing does not look like nothing."""
+    assert share_text(Fraction(99_999, 100_000)) == "0.99999"
+    assert share_text(Fraction(1, 1_000_000)) == "0.000001"
+    assert (share_text(Fraction(1)), share_text(Fraction(0)), share_text(Fraction(2, 3))) == (
+        "1.0000",
+        "0.0000",
+        "0.6667",
+    )
+    assert (amount_text(3, "USD"), amount_text(0, "EUR")) == ("0.000000003 USD", "0.000000 EUR")
 
 
 def test_summary_range_is_of_the_means_of_the_repeats() -> None:
