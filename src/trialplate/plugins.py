@@ -38,6 +38,9 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "loaders": {},
     "reports": {
         "text": "trialplate.reports.terminal:render",
+        "markdown": "trialplate.reports.markdown:render",
+        "json": "trialplate.reports.json_report:render",
+        "csv": "trialplate.reports.csv_table:render",
     },
 }
 
