@@ -19,7 +19,7 @@ from trialplate.record.entries import Usage
 from trialplate.record.frozen import Json
 from trialplate.record.values import Case
 
-__all__ = ["NO_CONTEXT", "Score", "Scorer", "ScorerContext", "ScorerError", "Texts"]
+__all__ = ["NO_CONTEXT", "Score", "Scorer", "ScorerContext", "ScorerError", "ScorerInContext", "Texts"]
 __all__ += ["expected", "pass_or_fail", "quoted", "refusal", "require_settings", "text_of"]
 
 Texts = Mapping[tuple[str, str], Json]
@@ -78,6 +78,21 @@ class Scorer(Protocol):
             ScorerError: it cannot be scored.
         """
         ...
+
+
+class ScorerInContext:
+    """A scorer together with what it may use of the world, for a caller that knows only cases and answers."""
+
+    def __init__(self, scorer: Scorer, context: ScorerContext) -> None:
+        self._scorer, self._context = scorer, context
+
+    async def score(self, case: Case, answer: str, context: ScorerContext = NO_CONTEXT) -> Score:
+        """Score one answer.
+
+        Raises:
+            ScorerError: it cannot be scored.
+        """
+        return await self._scorer.score(case, answer, self._context)
 
 
 def refusal(scorer: values.Scorer, message: str, hint: str) -> SpecError:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 
 from trialplate.record import values
-from trialplate.record.frozen import Json
 from trialplate.record.values import Case
 from trialplate.scorers.base import (
     NO_CONTEXT,
@@ -29,7 +28,7 @@ from trialplate.scorers.base import (
     refusal,
     require_settings,
 )
-from trialplate.spec.choices import OPTIONS, read_choices
+from trialplate.spec.choices import OPTIONS, choices_of, read_choices
 
 __all__ = ["ChoiceScorer", "make_choice"]
 
@@ -63,7 +62,7 @@ class ChoiceScorer:
         Raises:
             ScorerError: the case has no reference, or one that names no choice.
         """
-        wanted = [self._of_reference(item) for item in case.references]
+        wanted = [choices_of(item, self._options) for item in case.references]
         if not wanted or None in wanted:
             raise ScorerError(f"case {case.id!r} has no reference that names a choice")
         shown = " or ".join(_joined(item) for item in wanted if item is not None)
@@ -83,10 +82,6 @@ class ChoiceScorer:
         for match in self._pattern.finditer(answer):
             end = match.end()
         return None if end is None else answer[end:].partition("\n")[0]
-
-    def _of_reference(self, reference: Json) -> frozenset[str] | None:
-        text = ",".join(map(str, reference)) if isinstance(reference, list) else reference
-        return read_choices(text, self._options) if isinstance(text, str) else None
 
 
 def _joined(choices: frozenset[str]) -> str:

@@ -12,7 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Set
 
-__all__ = ["OPTIONS", "read_choices"]
+from trialplate.record.frozen import Json
+
+__all__ = ["OPTIONS", "choices_of", "read_choices"]
 
 OPTIONS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 """What may be chosen, unless the plan says otherwise."""
@@ -30,3 +32,12 @@ def read_choices(text: str, options: Set[str] = OPTIONS) -> frozenset[str] | Non
     if not named or "or" in map(str.lower, words) or not options >= set(named):
         return None
     return frozenset(named)
+
+
+def choices_of(reference: Json, options: Set[str] = OPTIONS) -> frozenset[str] | None:
+    """Return the choices that an accepted answer names: a text such as "A, C", or a list of letters."""
+    if isinstance(reference, list):
+        reference = ",".join(item if isinstance(item, str) else "?" for item in reference)
+    if isinstance(reference, int) and not isinstance(reference, bool):
+        reference = str(reference)
+    return read_choices(reference, options) if isinstance(reference, str) else None
