@@ -129,7 +129,13 @@ class ChoiceScorer(_Scorer):
 
     type: Literal["choice"]
     after: Annotated[str, AfterValidator(_marker), Field(max_length=100)] = "ANSWER:"
-    options: Annotated[Many[Annotated[str, AfterValidator(_option)]], Field(min_length=2)] = tuple(sorted(OPTIONS))
+    options: Many[Annotated[str, AfterValidator(_option)]] = tuple(sorted(OPTIONS))
+
+    @model_validator(mode="after")
+    def _a_choice(self) -> Self:
+        if len(set(self.options)) < 2:
+            raise PydanticCustomError("options", "expected at least two different options")
+        return self
 
 
 Parse = Literal["strict", "fenced", "embedded"]
