@@ -99,7 +99,7 @@ def test_deep_schema_is_refused_and_crashes_nothing() -> None:
 @pytest.mark.parametrize(
     ("schema", "place"),
     [
-        ("{type: object, properties: {a: {$ref: other.json}}}", r"trialplate.yaml:8:79: \"\$ref\" leaves"),
+        ("{type: object, properties: {a: {$ref: other.json}}}", r"trialplate.yaml:8:76: \"\$ref\" leaves"),
         ("s.json", r"s.json:2:13: \"\$ref\" leaves"),
         ("s.yaml", r"s.yaml:1:7: \"type\": no JSON Schema"),
         ("missing.json", "trialplate.yaml:8:38: missing.json does not exist"),
