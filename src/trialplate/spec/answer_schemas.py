@@ -144,8 +144,8 @@ def _check_references(schema: Json, document: Document, path: Path) -> None:
     from referencing.exceptions import Unresolvable
     from referencing.jsonschema import DRAFT202012
 
-    registry: Any = Registry()
-    resolver = registry.resolver_with_root(DRAFT202012.create_resource(schema))
+    shelf: Any = Registry()
+    resolver = shelf.resolver_with_root(DRAFT202012.create_resource(schema))
     for below, inner in _inner(schema, path):
         for key in ("$ref", "$dynamicRef"):
             if key in inner:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,10 @@ from author_files import PLAN
 from trialplate import plugins
 from trialplate.errors import SpecError
 from trialplate.record.values import Scorer
+from trialplate.spec import later, problems, yaml_strict
+from trialplate.spec.document import Document
 from trialplate.spec.freeze import freeze
+from trialplate.spec.models import AuthorPlan
 from trialplate.spec.project import load_project
 from trialplate.spec.validate import validate
 
@@ -174,3 +178,17 @@ def test_answer_rule_of_a_model_is_in_the_plan_and_not_in_the_attempt_key(projec
     assert b"reasoning" not in kept.raw
     assert attempt_key(one) == attempt_key(other)
     assert configuration_digest(one) != configuration_digest(other)
+
+
+def test_examples_of_the_reference_are_accepted() -> None:
+    """Every scorer and every model of docs/reference/scorers.md is one of the language."""
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "scorers.md").read_text(encoding="utf-8")
+    small = yaml_strict.load(PLAN.encode(), "plan.yaml").value
+    seen = set()
+    for text in re.findall(r"^```yaml\n(.*?)^```$", page, re.M | re.S):
+        document = Document("page.yaml", {**small, **yaml_strict.load(text.encode(), "page.yaml").value})
+        found, remaining = later.refuse(document)
+        author = problems.validated(AuthorPlan, document, remaining, found)
+        assert (author is not None, found) == (True, []), text
+        seen |= {entry.type for entry in author.scorers.values()} if author is not None else set()
+    assert seen == set(plugins.BUILT_IN["scorers"])
