@@ -34,6 +34,12 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "exact": "trialplate.scorers.text_match:make_exact",
         "contains": "trialplate.scorers.text_match:make_contains",
         "regex": "trialplate.scorers.text_match:make_regex",
+        "numeric": "trialplate.scorers.numeric:make_numeric",
+        "choice": "trialplate.scorers.choice:make_choice",
+        "json-schema": "trialplate.scorers.json_scorers:make_json_schema",
+        "json-subset": "trialplate.scorers.json_scorers:make_json_subset",
+        "command": "trialplate.scorers.programs:make_command",
+        "python": "trialplate.scorers.programs:make_python",
     },
     "loaders": {},
     "reports": {

@@ -18,6 +18,7 @@ from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration, PlanText, Scorer
 from trialplate.runners.base import Runner, RunnerContext
 from trialplate.scorers.base import Scorer as ScorerObject
+from trialplate.scorers.base import ScorerContext, ScorerInContext
 from trialplate.spec.entries import RECORDED_RUNNERS
 from trialplate.transport.cassette import Cassette, cassette_path
 from trialplate.transport.http import HttpClient
@@ -76,7 +77,10 @@ def open_seats(prepared: Prepared, environ: Mapping[str, str]) -> Iterator[Seats
             )
             runner: Runner = plugins.load("runners", item.runner)(item, context)
             seats[item.name] = Seat(item, runner, texts)
-        yield Seats(seats, _scorers(prepared), secrets, clients)
+        scoring = ScorerContext(
+            project=prepared.project, environ=environ, remember=secrets.remember, scrub=secrets.scrub
+        )
+        yield Seats(seats, _scorers(prepared, scoring), secrets, clients)
 
 
 def _cassette(
@@ -104,11 +108,12 @@ def _cassette(
     return cassettes[item.model]
 
 
-def _scorers(prepared: Prepared) -> dict[str, Sequence[tuple[Scorer, ScorerObject]]]:
+def _scorers(prepared: Prepared, context: ScorerContext) -> dict[str, Sequence[tuple[Scorer, ScorerObject]]]:
     """Return the scorers of each case; each scorer is made once."""
     made: dict[str, ScorerObject] = {}
     for scorer in prepared.plan.scorers:
-        made[scorer.name] = plugins.load("scorers", scorer.type)(scorer, _texts(scorer.texts, prepared.opened))
+        bare = plugins.load("scorers", scorer.type)(scorer, _texts(scorer.texts, prepared.opened))
+        made[scorer.name] = ScorerInContext(bare, context)
     return {
         case.id: [(scorer, made[scorer.name]) for scorer in prepared.matrix.applicable(case)]
         for case in prepared.matrix.cases

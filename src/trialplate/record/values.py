@@ -99,7 +99,7 @@ class PlanTestSet(Value):
 class PlanText(Value):
     """A text that reaches the model or a scorer, as a commitment."""
 
-    role: Literal["system", "document", "answers", "pattern", "value", "body"]
+    role: Literal["system", "document", "answers", "pattern", "value", "body", "schema"]
     name: str = ""
     """A document's file name."""
     commitment: Commitment
@@ -138,6 +138,13 @@ class Limits(Value):
     answer_bytes: Positive = 8 * 1024 * 1024
 
 
+class AnswerRule(Value):
+    """What of a model's answer is scored. It says nothing to the model, so it is no part of the attempt key."""
+
+    reasoning: Literal["keep", "strip"] = "keep"
+    """strip: `<think>` blocks are recorded apart, with the transcript, and the rest is the answer."""
+
+
 class Configuration(Value):
     """A model under a profile: the unit that is accepted."""
 
@@ -164,6 +171,7 @@ class Configuration(Value):
     role: Literal["candidate", "comparison"] = "candidate"
     retry: Retry = Retry()
     limits: Limits = Limits()
+    answer: AnswerRule = AnswerRule()
 
 
 class Scorer(Value):
@@ -176,6 +184,8 @@ class Scorer(Value):
     cases: Selector = Selector()
     settings: Mapping[str, Json] = {}
     texts: tuple[PlanText, ...] = ()
+    files: tuple[PlanFile, ...] = ()
+    """Of a scorer that is a program: what its words name."""
 
 
 class MatrixLine(Value):

@@ -15,7 +15,7 @@ plan pins, and its input. What else it reads is not in the key; the author's `su
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 from trialplate.errors import SpecError
 from trialplate.record import canonical
@@ -23,6 +23,7 @@ from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration
 from trialplate.runners.base import Answer, Failure, Request, RunnerContext
 from trialplate.runners.exchanges import Exchanges
+from trialplate.transport.command_line import command_argv
 from trialplate.transport.http import HttpReply, HttpRequest
 from trialplate.transport.process import ChildResult, NotStarted, child_environment, run_child
 
@@ -57,22 +58,7 @@ def check_configuration(configuration: Configuration) -> list[str]:
     if configuration.texts:
         message = "a command takes the case's input only, no system text and no documents"
         raise SpecError(message, where=where, hint="let the program read its files itself", code="COMMAND")
-    if not _are_texts(settings.get("env", [])):
-        hint = "write env: [NAME, OTHER_NAME]"
-        raise SpecError("env is no list of variable names", where=where, hint=hint, code="COMMAND")
-    argv, shell = settings.get("argv"), settings.get("shell")
-    if (argv is None) == (shell is None):
-        message = "a command needs either argv or shell"
-        raise SpecError(message, where=where, hint="write argv: [program, argument]", code="COMMAND")
-    name, words = ("argv", argv) if shell is None else ("shell", [shell])
-    if not _are_texts(words) or not words or not words[0].strip():
-        hint = "write argv: [program, argument], or shell: with one line"
-        raise SpecError(f"{name} names no program to run", where=where, hint=hint, code="COMMAND")
-    return list(words) if shell is None else ["sh", "-c", shell]
-
-
-def _are_texts(value: Any) -> TypeGuard[Sequence[str]]:
-    return isinstance(value, list | tuple) and all(isinstance(item, str) and "\0" not in item for item in value)
+    return command_argv(settings, where)
 
 
 class CommandRunner:

@@ -15,7 +15,6 @@ its documents, and the question; `subject` is in the key too.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal, InvalidOperation
 from pathlib import Path
@@ -26,10 +25,10 @@ from trialplate.record import canonical
 from trialplate.record.entries import Usage
 from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration
-from trialplate.runners import python_worker
 from trialplate.runners.base import Answer, Failure, Request, RunnerContext
 from trialplate.runners.exchanges import Exchanges
 from trialplate.runners.providers import replies
+from trialplate.transport.function_child import function_argv
 from trialplate.transport.http import HttpReply, HttpRequest
 from trialplate.transport.process import ChildResult, NotStarted, child_environment, run_child
 
@@ -38,8 +37,7 @@ __all__ = ["PythonRunner", "make"]
 TAIL = 400
 """Characters at the end of the error output that a message quotes."""
 _COUNTS = ("input", "output", "cache_read", "cache_write", "reasoning")
-_SOURCE = str(Path(python_worker.__file__).parents[2])
-"""Where this package is found."""
+_WORKER = str(Path(__file__).with_name("python_worker.py"))
 
 
 def make(configuration: Configuration, context: RunnerContext) -> PythonRunner:
@@ -67,8 +65,7 @@ class PythonRunner:
         if configuration.secret is not None and not self._exchanges.replays:
             context.secrets.resolve(configuration.secret, context.environ, where=f"{where}.secret")
             names.append(configuration.secret)
-        worker = str(Path(python_worker.__file__))
-        self._argv = [sys.executable, "-P", worker, str(context.project.absolute()), file, function, _SOURCE]
+        self._argv = function_argv(_WORKER, context.project, f"{file}:{function}")
         self._environment = child_environment(context.environ, names)
 
     async def answer(self, request: Request, tools: Sequence[Json] = ()) -> Answer:

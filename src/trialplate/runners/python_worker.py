@@ -10,14 +10,8 @@ function has returned, whatever threads are left, and a fork of it says nothing.
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
 import sys
-import traceback
 from collections.abc import Mapping
-from importlib import util
-from pathlib import Path
 from typing import Any
 
 __all__ = ["main"]
@@ -25,56 +19,16 @@ __all__ = ["main"]
 
 def main() -> None:
     """Call the function and tell what came of it; ends the process."""
-    root, file, function, source = sys.argv[1:]
-    born = os.getpid()
-    told = os.dup(1)  # not inherited by programs that the function starts
-    os.dup2(2, 1)
-    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    asked = json.loads(sys.stdin.buffer.read())
-    said = _call(Path(root), file, function, source, asked)
-    if os.getpid() != born:
-        os._exit(0)
-    raw = json.dumps(said).encode()
-    while raw:
-        raw = raw[os.write(told, raw) :]
-    with contextlib.suppress(OSError, ValueError):  # the function may have closed them
-        sys.stdout.flush()
-        sys.stderr.flush()
-    os._exit(0)
+    sys.path.append(sys.argv[-1])  # SOURCE
+    from trialplate.transport.function_child import serve
 
-
-def _call(root: Path, file: str, function: str, source: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Import the file, call the function, and return what is told."""
-    if source not in sys.path:
-        sys.path.append(source)
-    path = root / file
-    sys.path[:0] = dict.fromkeys([str(path.parent), str(root)])
-    try:
-        spec = util.spec_from_file_location(path.stem, path)
-        assert spec is not None and spec.loader is not None
-        module = util.module_from_spec(spec)
-        sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
-        called = getattr(module, function)
-    except BaseException as error:  # whatever importing it may do
-        return {"missing": _last_line(error)}
-    try:
-        result = called(asked["model"], asked["question"], asked["settings"])
-        if hasattr(result, "__await__"):
-            import asyncio
-
-            async def waited() -> Any:
-                return await result
-
-            result = asyncio.run(waited())
-    except BaseException as error:  # SystemExit too: it is the function's doing
-        traceback.print_exc()
-        return {"raised": _last_line(error)}
-    return {"output": result} if isinstance(result, str) else _told(result)
+    serve(lambda function, asked: function(asked["model"], asked["question"], asked["settings"]), _told)
 
 
 def _told(result: Any) -> dict[str, Any]:
-    """Return what is told of a result that is no text, or why it is none."""
+    """Return what is told of a result, or why it is none."""
+    if isinstance(result, str):
+        return {"output": result}
     from trialplate.run_output import RunOutput
 
     if not isinstance(result, RunOutput):
@@ -101,13 +55,6 @@ def _is_amount(cost: Any) -> bool:
     from decimal import Decimal
 
     return isinstance(cost, int | float | Decimal) and 0 <= cost <= 9_000_000
-
-
-def _last_line(error: BaseException) -> str:
-    """Return the last line of a traceback, and where the error was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return traceback.format_exception_only(error)[-1].strip() + where
 
 
 if __name__ == "__main__":

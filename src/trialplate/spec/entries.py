@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an author writes about models and scorers: one class per runner and per scorer type of this version.
+"""What an author writes about models: one class per runner of this version. Scorers: see `scorer_entries`.
 
-A model's `settings` are sent as they are and stand in the public plan; documents, system prompts, scripted answers,
-patterns and values become commitments. A secret is only ever the NAME of an environment variable.
+A model's `settings` are sent as they are and stand in the public plan; documents, system prompts and scripted answers
+become commitments. A secret is only ever the NAME of an environment variable.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
@@ -16,13 +16,11 @@ from pydantic_core import PydanticCustomError
 from trialplate.rules.cells import CALLING_RUNNERS
 from trialplate.spec.fields import (
     Author,
-    AuthorSelector,
     EnvName,
     Exact,
     FilePath,
     Many,
     Milliseconds,
-    Name,
     Short,
     Text,
     check_path,
@@ -32,18 +30,15 @@ from trialplate.spec.request_entries import HeaderName, RequestEntry, ResponseEn
 __all__ = [
     "RECORDED_RUNNERS",
     "AnthropicModel",
+    "Command",
     "CommandModel",
-    "ContainsScorer",
-    "ExactScorer",
+    "Function",
     "HttpModel",
     "ModelEntry",
-    "Normalize",
     "OpenAiCompatibleModel",
     "PricingEntry",
     "Profile",
     "PythonModel",
-    "RegexScorer",
-    "ScorerEntry",
     "Settings",
     "StandInModel",
     "TextModel",
@@ -139,6 +134,12 @@ class Limits(Author):
     answer_bytes: Annotated[int, Field(ge=1, le=2**30)] = 8 * 1024 * 1024
 
 
+class AnswerEntry(Author):
+    """What of an answer is scored."""
+
+    reasoning: Literal["keep", "strip"] = "keep"
+
+
 class _Model(Author):
     """What every model entry may say."""
 
@@ -147,6 +148,7 @@ class _Model(Author):
     limits: Limits = Limits()
     subject: Short | None = None
     role: Literal["candidate", "comparison"] = "candidate"
+    answer: AnswerEntry = AnswerEntry()
 
 
 def _callable(value: str) -> str:
@@ -204,14 +206,10 @@ class HttpModel(_Model):
         return self
 
 
-class PythonModel(TextModel):
-    """A function of your own."""
+class Function(Author):
+    """A function of a file of the project, and what of the environment it sees."""
 
-    runner: Literal["python"]
     callable: Annotated[str, AfterValidator(_callable)]
-    model: Short | None = None
-    """What the function gets as its first argument; the model's name, if it is not written."""
-    secret: Secret | None = None
     env: Many[EnvName] = ()
 
     @property
@@ -225,22 +223,36 @@ class PythonModel(TextModel):
         return self.callable.rpartition(":")[2]
 
 
-class CommandModel(_Model):
-    """A program that reads the question and writes the answer."""
+class PythonModel(TextModel, Function):
+    """A function of your own."""
 
-    runner: Literal["command"]
+    runner: Literal["python"]
+    model: Short | None = None
+    """What the function gets as its first argument; the model's name, if it is not written."""
+    secret: Secret | None = None
+
+
+class Command(Author):
+    """How a program is started, and what of the environment it sees."""
+
     argv: Annotated[Many[str], Field(min_length=1)] | None = None
     shell: Text | None = None
-    secret: Secret | None = None
     env: Many[EnvName] = ()
 
     @model_validator(mode="after")
-    def _one_way_to_start(self) -> CommandModel:
+    def _one_way_to_start(self) -> Self:
         if (self.argv is None) == (self.shell is None):
             raise PydanticCustomError("one_of", 'expected exactly one of "argv" and "shell"')
         if self.argv is not None and (not self.argv[0] or any("\0" in word for word in self.argv)):
             raise PydanticCustomError("argv", '"argv" begins with a program, and no word of it holds a NUL')
         return self
+
+
+class CommandModel(_Model, Command):
+    """A program that reads the question and writes the answer."""
+
+    runner: Literal["command"]
+    secret: Secret | None = None
 
 
 class StandInModel(_Model):
@@ -260,46 +272,3 @@ ModelEntry = Annotated[
     AnthropicModel | OpenAiCompatibleModel | HttpModel | CommandModel | PythonModel | StandInModel,
     Field(discriminator="runner"),
 ]
-
-
-class _Scorer(Author):
-    """What every scorer may say."""
-
-    metric: Name | None = None
-    cases: AuthorSelector = AuthorSelector()
-
-
-class Normalize(Author):
-    """What `exact` does to the answer and to each reference before it compares them."""
-
-    case: Literal["keep", "fold"] = "keep"
-    trim: Literal["outer", "lines", "none"] = "outer"
-    whitespace: Literal["keep", "collapse", "remove"] = "keep"
-    unicode: Literal["NFC", "NFKC", "keep"] = "NFC"
-    punctuation: Literal["keep", "plain"] = "keep"
-
-
-class ExactScorer(_Scorer):
-    """The answer equals one of the references."""
-
-    type: Literal["exact"]
-    normalize: Normalize = Normalize()
-
-
-class ContainsScorer(_Scorer):
-    """The answer holds the value; without one, any of the references."""
-
-    type: Literal["contains"]
-    value: Text | None = None
-    case_sensitive: bool = True
-
-
-class RegexScorer(_Scorer):
-    """The pattern is found in the answer."""
-
-    type: Literal["regex"]
-    pattern: Text
-    flags: Many[Literal["ascii", "dotall", "ignorecase", "multiline", "verbose"]] = ()
-
-
-ScorerEntry = Annotated[ExactScorer | ContainsScorer | RegexScorer, Field(discriminator="type")]

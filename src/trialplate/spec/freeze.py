@@ -21,7 +21,7 @@ from trialplate.errors import SpecError
 from trialplate.record import canonical, codec, log
 from trialplate.record.frozen import Json
 from trialplate.record.values import CacheMode, Case, Opening, Plan, PlanCase, PlanFile, PlanTestSet, Verdicts
-from trialplate.spec import resolve
+from trialplate.spec import resolve, resolve_scorers
 from trialplate.spec.checks import check, check_leaks
 from trialplate.spec.project import Project
 
@@ -59,12 +59,13 @@ def freeze(project: Project, secret: bytes, *, cache: CacheMode | None = None) -
     vault = resolve.Vault(secret)
     lines = resolve.matrix_lines(project)
     configurations, unpinned = resolve.configurations(project, vault)
+    scorers, notes = resolve_scorers.scorers(project, vault.text)
     mode = cache or author.run.cache
     plan = Plan(
         name=author.name,
         test_set=_test_set(project, vault),
         configurations=configurations,
-        scorers=resolve.scorers(project, vault),
+        scorers=scorers,
         matrix=lines,
         verdict=Verdicts(trial=author.verdict.trial, case=author.verdict.case),
         pass_mark=author.pass_mark.resolved(),
@@ -73,7 +74,7 @@ def freeze(project: Project, secret: bytes, *, cache: CacheMode | None = None) -
         cache=mode,
         cassettes=_cassettes(project, mode),
         software=f"trialplate/{__version__}",
-        unpinned=unpinned,
+        unpinned=(*unpinned, *notes),
     )
     warnings = (*project.warnings, *check(plan, project))
     check_leaks(plan, vault.openings)

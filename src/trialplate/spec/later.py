@@ -54,7 +54,8 @@ def _later(path: str, what: str, *values: str, cut: int = 0, hint: str = _HINT) 
 _HOSTED = ("openai", "google", "mistralai", "deepseek", "xai", "alibaba", "moonshotai", "openrouter")
 _RUNNERS = (*_HOSTED, "trace", "agent")
 _THIS_RUNNERS = "runners: anthropic, openai-compatible, http, command, python, stand-in"
-_SCORERS = ("json-schema", "similarity", "trajectory", "command", "container", "checks", "judge", "python")
+_SCORERS = ("similarity", "trajectory", "container", "checks", "judge")
+_THIS_SCORERS = "scorer types: exact, contains, regex, numeric, choice, json-schema, json-subset, command, python"
 _ESTIMATE = "write basis: estimate, which compares the measured mean as it is"
 
 LATER: tuple[Refusal, ...] = (
@@ -75,7 +76,7 @@ LATER: tuple[Refusal, ...] = (
     _later("models.*.adapter", "reading an agent's exit status, steps and cost"),
     _later("models.*.environment", "choosing where an agent runs"),
     _later("models.*.limits.requests_per_minute", "a limit on requests per minute", hint="run.concurrency bounds them"),
-    _later("scorers.*.type", "the scorer type {value}", *_SCORERS, cut=1, hint="scorer types: exact, contains, regex"),
+    _later("scorers.*.type", "the scorer type {value}", *_SCORERS, cut=1, hint=_THIS_SCORERS),
     *(
         _later(f"{place}.kind", "the case kind {value}", "trace", "workspace", hint="this version runs kind: prompt")
         for place in ("matrix.*.cases", "scorers.*.cases", "pass_mark.rules.*.where", "pass_mark.rules.*.must_pass")

@@ -12,9 +12,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from trialplate.record.values import CacheMode
-from trialplate.spec.entries import ModelEntry, Profile, ScorerEntry
+from trialplate.spec.entries import ModelEntry, Profile
 from trialplate.spec.fields import Author, AuthorSelector, FilePath, Many, Name, Short, Text
 from trialplate.spec.marks import MarkEntry
+from trialplate.spec.scorer_entries import ScorerEntry
 
 __all__ = ["AuthorPlan", "MatrixEntry", "RunEntry", "TestSetEntry"]
 

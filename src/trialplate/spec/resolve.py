@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From an author's models, profiles and scorers to the configurations and scorers of a plan.
+"""From an author's models and profiles to the configurations of a plan. Scorers: see `resolve_scorers`.
 
 Every text that reaches a model or a scorer becomes a commitment, every file that a command names a digest. What cannot
 be pinned is told in words. Spellings that mean the same are made one, so that a trailing slash does not make an old
@@ -17,6 +17,7 @@ from trialplate.errors import SpecError
 from trialplate.record import disclosure
 from trialplate.record.frozen import Json
 from trialplate.record.values import (
+    AnswerRule,
     Configuration,
     Limits,
     MatrixLine,
@@ -25,31 +26,28 @@ from trialplate.record.values import (
     PlanText,
     Pricing,
     Retry,
-    Scorer,
 )
-from trialplate.spec.commands import files_of, words_of
+from trialplate.spec.commands import files_of
 from trialplate.spec.document import plain
 from trialplate.spec.entries import (
     AnthropicModel,
     CommandModel,
-    ContainsScorer,
-    ExactScorer,
     HttpModel,
     ModelEntry,
     OpenAiCompatibleModel,
     PricingEntry,
     Profile,
     PythonModel,
-    RegexScorer,
     Settings,
     StandInModel,
     TextModel,
 )
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.project import Project
+from trialplate.spec.resolve_scorers import command_notes
 from trialplate.spec.stand_in import script
 
-__all__ = ["Vault", "configurations", "matrix_lines", "scorers"]
+__all__ = ["Vault", "configurations", "matrix_lines"]
 
 _PORTS = {"http": 80, "https": 443}
 _MAX_TOKENS = 4096
@@ -183,6 +181,7 @@ def _common(entry: ModelEntry) -> dict[str, Any]:
         "subject": entry.subject,
         "pricing": pricing,
         "role": entry.role,
+        "answer": AnswerRule(reasoning=entry.answer.reasoning),
         "retry": Retry(
             max_retries=entry.retry.max_retries,
             initial_delay_ms=entry.retry.initial_delay_s,
@@ -286,12 +285,7 @@ def _command(entry: CommandModel, model: str, project: Project) -> tuple[dict[st
     if entry.env:
         settings["env"] = sorted(set(entry.env))
     names = [name for name in files_of(project.root, entry) if name in project.pinned]
-    notes = [f"{model}: what its command reads or starts besides the files that it names"]
-    program = (words_of(entry) or [""])[0]
-    if entry.argv is None:
-        notes.insert(0, f"{model}: the shell, and the programs that its line names")
-    elif program.removeprefix("./") not in names:
-        notes.insert(0, f"{model}: the program {program}")
+    notes = command_notes(model, entry, names)
     files = tuple(PlanFile(path=name, digest=project.pinned[name]) for name in names)
     return {"settings": settings, "files": files, "secret": entry.secret.env if entry.secret else None}, notes
 
@@ -300,52 +294,3 @@ def _stand_in(entry: StandInModel, model: str, project: Project, vault: Vault) -
     where = project.document.where(("models", model, "answers"))
     answers = script(entry.answers, project.texts, {case.id for case in project.cases}, where)
     return {"texts": (vault.text("answers", answers),)}, []
-
-
-def scorers(project: Project, vault: Vault) -> tuple[Scorer, ...]:
-    """Return the scorers in map order, every default written out.
-
-    Raises:
-        SpecError: a pattern is no regular expression.
-    """
-    made = []
-    for name, entry in project.author.scorers.items():
-        settings: dict[str, Json] = {}
-        texts: tuple[PlanText, ...] = ()
-        if isinstance(entry, ExactScorer):
-            settings = entry.normalize.model_dump()
-        elif isinstance(entry, ContainsScorer):
-            settings = {"case_sensitive": entry.case_sensitive}
-            texts = () if entry.value is None else (vault.text("value", entry.value),)
-        else:
-            _check_pattern(entry, project.document.where(("scorers", name, "pattern")))
-            settings = {"flags": sorted(set(entry.flags))}
-            texts = (vault.text("pattern", entry.pattern),)
-        made.append(
-            Scorer(
-                name=name,
-                type=entry.type,
-                metric=entry.metric or name,
-                cases=entry.cases.resolved(),
-                settings=settings,
-                texts=texts,
-            )
-        )
-    return tuple(made)
-
-
-def _check_pattern(entry: RegexScorer, where: str) -> None:
-    """Compile a pattern as the scorer will, so that a wrong one costs nothing."""
-    import regex
-
-    flags = regex.V0
-    for flag in entry.flags:
-        flags |= getattr(regex, flag.upper())
-    try:
-        compiled = regex.compile(entry.pattern, flags)
-    except (regex.error, RecursionError, OverflowError) as problem:
-        raise SpecError(f"no regular expression: {problem}", where=where, hint="correct the pattern") from None
-    if compiled.search("", timeout=1) is not None:
-        raise SpecError(
-            "the pattern matches an empty text, and so every answer", where=where, hint="say what must be there"
-        )

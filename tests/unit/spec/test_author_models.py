@@ -91,7 +91,7 @@ def test_threshold_is_the_exact_decimal_that_was_written(written: str, exact: st
         ("basis: estimate", "bases: estimate", "plan.yaml:10:50", 'unknown key "bases"', 'did you mean "basis"?'),
         ("runner: stand-in", "runer: stand-in", "plan.yaml:5:10", 'unknown key "runer"', 'did you mean "runner"?'),
         ("{type: exact}", "{typ: exact}", "plan.yaml:8:11", 'unknown key "typ"', 'did you mean "type"?'),
-        ("answers:", "answer:", "plan.yaml:5:28", 'unknown key "answer"', 'did you mean "answers"?'),
+        ("answers:", "answrs:", "plan.yaml:5:28", 'unknown key "answrs"', 'did you mean "answers"?'),
         ("rules:", "evidence: {cases: 3}\n  rules:", "plan.yaml:10:21", "expected a mapping", "cases: {at_least: 20}"),
         (
             "rules:",
