@@ -38,7 +38,7 @@ _Read = Callable[[_Groups, int], Any] | None
 _Form = tuple[str, int, _Read]
 """A type's expression, the number of the group after its own, and what reads the value."""
 _CLASS = r"\[(?:\\.|[^\]\\])+\]"
-_ESCAPED = re.compile(r'["\\\x00-\x1f]')
+_ESCAPED = ('"', "\\", *map(chr, range(0x20)))
 """What a canonical string holds escaped only."""
 _STRING = r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\bfnrt]|u00(?:0[0-7bef]|1[0-9a-f]))[^"\\\x00-\x1f]*+)*+"'
 """Any canonical string: RFC 8785, 3.2.2.2."""
@@ -175,17 +175,12 @@ def _string(kind: Any) -> str:
     """Recognise a string that has the form of its type and needs no escape."""
     form: str = get_args(kind)[1].regex
     classes = re.findall(_CLASS, form)
-    if re.fullmatch(r"(?:[A-Za-z0-9:{},-]|\\\.)*", re.sub(_CLASS, "", form)) and not any(map(_admits, classes)):
+    unsafe = any(re.match(one, character) for one in classes for character in _ESCAPED)
+    if not unsafe and re.fullmatch(r"(?:[A-Za-z0-9:{},-]|\\\.)*", re.sub(_CLASS, "", form)):
         return f'"({form})"'
     if re.fullmatch(_CLASS + r"\{[0-9,]+\}", form):  # one class, so many times: each character is looked at first
-        return rf'"((?:(?!{_ESCAPED.pattern}){classes[0]}){form[len(classes[0]) :]}+)"'
+        return rf'"((?:(?!["\\\x00-\x1f]){classes[0]}){form[len(classes[0]) :]}+)"'
     return _NOTHING
-
-
-def _admits(one: str) -> bool:
-    """Say whether a class of characters holds one that is escaped."""
-    found = re.compile(one)
-    return any(found.fullmatch(chr(code)) for code in range(0x80) if _ESCAPED.match(chr(code)))
 
 
 def _part(kind: Any) -> _Read:
