@@ -29,7 +29,7 @@ from trialplate.ledger.keys import LedgerKey
 from trialplate.ledger.ledger_writer import Appended, LedgerWriter
 from trialplate.ledger.record_writer import RECORD, RecordWriter, record_origin, set_record_aside
 from trialplate.record import canonical, codec
-from trialplate.record.entries import RECORD_TYPES, Pin, RunClose, RunReopen, RunStart, TrialEnd, TrialKey, TrialStart
+from trialplate.record.entries import Pin, RunClose, RunReopen, RunStart, TrialEnd, TrialKey, TrialStart
 from trialplate.record.frozen import Json
 from trialplate.record.log import inclusion_proof, leaf_hash
 from trialplate.record.matrix import narrow
@@ -41,7 +41,7 @@ from trialplate.verify.cell_checks import CellChecks
 from trialplate.verify.content import openings
 from trialplate.verify.findings import Report, counted
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
-from trialplate.verify.log_file import LogFile, typed_entry
+from trialplate.verify.log_file import LogFile, record_entries
 from trialplate.verify.record_view import plan_commitments, read_plan, read_record
 
 __all__ = ["Resumed", "resume_run"]
@@ -237,9 +237,7 @@ def _fold(folder: Path, prepared: Prepared, size: int) -> tuple[Before, str]:
     unscored: dict[TrialKey, TrialEnd] = {}
     last = "killed"
     log = LogFile(folder / RECORD, f"runs/{folder.name}/{RECORD}", size)
-    for seq, line in enumerate(log.lines("RECORD")):
-        where = f"{log.shown}:{seq + 1}"
-        _, body = typed_entry(line, seq, where, RECORD_TYPES)
+    for where, _, body in record_entries(log):
         if isinstance(body, TrialStart):
             checks.start(body, where)
         elif isinstance(body, TrialEnd):

@@ -31,7 +31,7 @@ from trialplate.record.entries import Counts, Pin, RunClose, RunEnd, TrialEnd
 __all__ = ["Finished", "Session"]
 
 PIN_EVERY_S = 60.0
-SYNC_EVERY_S = 0.25
+SYNC_EVERY_S = 0.1
 
 
 @dataclass(frozen=True)
