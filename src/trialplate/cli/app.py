@@ -77,12 +77,17 @@ def options(
 
 @app.command()
 def init(
-    starter: Annotated[str, typer.Argument(help="Which starter: demo.")] = "demo",
-    folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="A new or empty folder.")] = None,
+    starter: Annotated[str, typer.Argument(help="Which starter; --list shows them.")] = "demo",
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="[DIR]", help="A new or empty folder; trialplate-STARTER by default.")
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the starters, and make nothing.")] = False,
 ) -> int:
     """Make a working project: a plan, cases, a key and a ledger."""
-    from trialplate.cli.init import init_project
+    from trialplate.cli.init import init_project, list_starters
 
+    if listed:
+        return list_starters()
     return init_project(starter, folder or Path(f"trialplate-{starter}"))
 
 
