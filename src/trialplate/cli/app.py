@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -43,7 +42,11 @@ HERE = Path("trialplate.yaml")
 
 
 def application(arguments: Sequence[str]) -> int:
-    """Run the application and return the exit code."""
+    """Run the application and return the exit code.
+
+    Raises:
+        UsageError: the arguments are wrong; nothing was spent.
+    """
     try:
         code = get_command(app).main(list(arguments), prog_name="trialplate", standalone_mode=False)
     except SystemExit as done:
@@ -51,12 +54,14 @@ def application(arguments: Sequence[str]) -> int:
             raise done.__context__ from None  # the parser takes a closed output for a negative answer
         raise
     except Exception as error:
-        shown = getattr(error, "show", None)
-        if shown is None or not hasattr(error, "exit_code"):
+        if not hasattr(error, "format_message") or not hasattr(error, "exit_code"):
             raise
-        with suppress(OSError):  # a stderr that takes nothing
-            shown()  # a usage error of the parser: it knows its own words, and that nothing was spent
-        return EXIT_USAGE
+        from trialplate.cli.usage import usage_error
+
+        told = usage_error(error)
+        if told is None:
+            return EXIT_USAGE
+        raise told from None
     return code if isinstance(code, int) else 0
 
 
