@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signatures and help of every command; each body stands in its own module and is imported when it is called.
 
-`verify` and `gate` never come here (see `main`): they are listed so that `--help` shows them.
+`verify` and `gate` are never run here (see `main`): they stand here with their options so that `--help` lists them and
+a shell completes them. A test holds these options against those of the auditor's program.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import typer
 from typer.main import get_command
 
 from trialplate import __version__
+from trialplate.cli import complete
 from trialplate.errors import EXIT_USAGE
 
 __all__ = ["app", "application"]
@@ -36,8 +38,18 @@ app.add_typer(keys_app, name="keys")
 app.add_typer(ledger_app, name="ledger")
 
 PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", readable=False, help="trialplate.yaml, or its folder.")]
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A path, a run id, its beginning, or latest.")]
+RunArgument = Annotated[
+    str,
+    typer.Argument(metavar="RUN", autocompletion=complete.runs, help="A path, a run id, its beginning, or latest."),
+]
 LedgerOption = Annotated[Path | None, typer.Option("--ledger", metavar="DIR", help="The ledger, if it is not above.")]
+AgainstOption = Annotated[
+    list[str] | None, typer.Option("--against", metavar="NOTE", help="A checkpoint the ledger must extend.")
+]
+TrustOption = Annotated[
+    list[str] | None, typer.Option("--trust", metavar="FILE|LINE", help="A public key line, or a file of them.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 HERE = Path("trialplate.yaml")
 
 
@@ -47,8 +59,14 @@ def application(arguments: Sequence[str]) -> int:
     Raises:
         UsageError: the arguments are wrong; nothing was spent.
     """
+    given = list(arguments)
+    complete.ready()
+    if given in (["--install-completion"], ["--show-completion"]):
+        given.append(complete.shell_of(None))
     try:
-        code = get_command(app).main(list(arguments), prog_name="trialplate", standalone_mode=False)
+        code = get_command(app).main(
+            given, prog_name="trialplate", complete_var=complete.VARIABLE, standalone_mode=False
+        )
     except SystemExit as done:
         if isinstance(done.__context__, OSError):
             raise done.__context__ from None  # the parser takes a closed output for a negative answer
@@ -71,20 +89,47 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
+def _show(shell: str | None) -> None:
+    if shell is not None:
+        complete.show(shell)
+        raise typer.Exit
+
+
+def _install(shell: str | None) -> None:
+    if shell is not None:
+        complete.install(shell)
+        raise typer.Exit
+
+
 @app.callback()
 def options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    install: Annotated[
+        str | None,
+        typer.Option(
+            "--install-completion", metavar="[SHELL]", callback=_install, help="Complete with TAB from now on."
+        ),
+    ] = None,
+    show: Annotated[
+        str | None,
+        typer.Option(
+            "--show-completion", metavar="[SHELL]", callback=_show, help="Print what TAB needs, to install it."
+        ),
+    ] = None,
 ) -> None:
     """Acceptance testing for language models and agents: commit a pass mark, run, gate, verify."""
 
 
 @app.command()
 def init(
-    starter: Annotated[str, typer.Argument(help="Which starter; --list shows them.")] = "demo",
+    starter: Annotated[
+        str,
+        typer.Argument(metavar="STARTER", autocompletion=complete.starters, help="Which starter; --list shows them."),
+    ] = "demo",
     folder: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="A new or empty folder; trialplate-STARTER by default.")
+        Path | None, typer.Argument(metavar="DIR", help="A new or empty folder; trialplate-STARTER by default.")
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the starters, and make nothing.")] = False,
 ) -> int:
@@ -120,20 +165,27 @@ def run(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Run it. Without this, the estimate is printed and nothing is spent.")
     ] = False,
-    only: Annotated[str | None, typer.Option(metavar="ID,ID", help="A pilot: only these cases.")] = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="ID,ID", autocompletion=complete.cases, help="A pilot: only these cases.")
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="A pilot: only the first N cases.")] = None,
     models: Annotated[
-        str | None, typer.Option(metavar="NAME,NAME", help="A pilot: only these models or configurations.")
+        str | None,
+        typer.Option(
+            metavar="NAME,NAME", autocompletion=complete.models, help="A pilot: only these models or configurations."
+        ),
     ] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="A pilot: at most N repeats.")] = None,
     cache: Annotated[
         str | None,
         typer.Option(
-            metavar="off|auto|live|replay", help="live records exchanges, replay never calls, auto does what is needed."
+            metavar="off|auto|live|replay",
+            autocompletion=complete.cache_modes,
+            help="live records exchanges, replay never calls, auto does what is needed.",
         ),
     ] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Requests at once.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: JsonOption = False,
 ) -> int:
     """Estimate a plan, or run it with --yes."""
     from trialplate.cli.run import RunOptions, run_plan
@@ -209,14 +261,40 @@ def show(
     return show_trials(run, case, model=model, repeat=repeat, as_json=json, ledger=ledger)
 
 
-@app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-def gate() -> int:
+@app.command()
+def gate(
+    run: RunArgument,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[/PROFILE]", autocompletion=complete.configurations, help="The configuration to decide on."
+        ),
+    ] = None,
+    no_append: Annotated[
+        bool, typer.Option("--no-append", help="Decide without appending the decision to the ledger.")
+    ] = False,
+    against: AgainstOption = None,
+    trust: TrustOption = None,
+    ledger: LedgerOption = None,
+    json: JsonOption = False,
+) -> int:
     """Verify a run and decide on one configuration: exit 0 only if it is accepted."""
     raise RuntimeError("the front door answers this command")
 
 
-@app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-def verify() -> int:
+@app.command()
+def verify(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PATH", autocompletion=complete.runs, help="Project, ledger, run folder, run id or latest."
+        ),
+    ] = None,
+    against: AgainstOption = None,
+    trust: TrustOption = None,
+    ledger: LedgerOption = None,
+    json: JsonOption = False,
+) -> int:
     """Verify a project, a ledger or a run, offline."""
     raise RuntimeError("the front door answers this command")
 
@@ -235,7 +313,12 @@ def waive(
 
 @app.command()
 def schema(
-    name: Annotated[str | None, typer.Argument(help="Which format; without it, they are listed.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME", autocompletion=complete.schemas, help="Which format; without it, they are listed."
+        ),
+    ] = None,
 ) -> int:
     """Print the JSON Schema of a format."""
     from trialplate.cli.schema import print_schema
@@ -262,7 +345,9 @@ def doctor(
 
 
 @keys_app.command("new")
-def keys_new(name: Annotated[str, typer.Argument(help="A name for the key, such as your team's.")]) -> int:
+def keys_new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the key, such as your team's.")],
+) -> int:
     """Make a signing key, and print its public line."""
     from trialplate.cli.keys import make_key
 
@@ -271,9 +356,14 @@ def keys_new(name: Annotated[str, typer.Argument(help="A name for the key, such 
 
 @ledger_app.command("init")
 def ledger_init(
-    name: Annotated[str | None, typer.Argument(help="The ledger's name; the folder's by default.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="The ledger's name; the folder's by default.")
+    ] = None,
     key: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The key that signs it; needed if there are several.")
+        str | None,
+        typer.Option(
+            metavar="NAME", autocompletion=complete.keys, help="The key that signs it; needed if there are several."
+        ),
     ] = None,
 ) -> int:
     """Begin a ledger in this folder."""
@@ -294,7 +384,7 @@ def ledger_log(
 
 @ledger_app.command("show")
 def ledger_show(
-    seq: Annotated[int, typer.Argument(min=0, help="The entry's number.")], ledger: LedgerOption = None
+    seq: Annotated[int, typer.Argument(metavar="SEQ", min=0, help="The entry's number.")], ledger: LedgerOption = None
 ) -> int:
     """Show one entry in full."""
     from trialplate.cli.ledger import show_entry
