@@ -43,6 +43,11 @@ RunArgument = Annotated[
     typer.Argument(metavar="RUN", autocompletion=complete.runs, help="A path, a run id, its beginning, or latest."),
 ]
 LedgerOption = Annotated[Path | None, typer.Option("--ledger", metavar="DIR", help="The ledger, if it is not above.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result and what is wrong, nothing else.")]
+ColorOption = Annotated[
+    str | None,
+    typer.Option("--color", metavar="auto|always|never", autocompletion=complete.colours, help="Colour on stderr."),
+]
 AgainstOption = Annotated[
     list[str] | None, typer.Option("--against", metavar="NOTE", help="A checkpoint the ledger must extend.")
 ]
@@ -186,12 +191,23 @@ def run(
     ] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Requests at once.")] = None,
     json: JsonOption = False,
+    quiet: QuietOption = False,
+    color: ColorOption = None,
 ) -> int:
     """Estimate a plan, or run it with --yes."""
     from trialplate.cli.run import RunOptions, run_plan
 
     options = RunOptions(
-        yes=yes, only=only, limit=limit, models=models, repeats=repeats, cache=cache, jobs=jobs, json=json
+        yes=yes,
+        only=only,
+        limit=limit,
+        models=models,
+        repeats=repeats,
+        cache=cache,
+        jobs=jobs,
+        json=json,
+        quiet=quiet,
+        color=color,
     )
     return run_plan(plan, options)
 
@@ -200,13 +216,18 @@ def run(
 def resume(
     run: RunArgument,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Requests at once.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: JsonOption = False,
+    quiet: QuietOption = False,
+    color: ColorOption = None,
     ledger: LedgerOption = None,
 ) -> int:
     """Finish a run: ask only what is unknown, keep what is decided."""
+    from trialplate.cli.colour import colour_mode
+    from trialplate.cli.progress import Manner
     from trialplate.cli.resume import resume as resume_run
 
-    return resume_run(run, jobs=jobs, ledger=ledger, as_json=json)
+    manner = Manner(json=json, quiet=quiet, colour=colour_mode(color))
+    return resume_run(run, manner, jobs=jobs, ledger=ledger)
 
 
 @app.command()

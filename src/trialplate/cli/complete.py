@@ -16,6 +16,7 @@ __all__ = [
     "SHELLS",
     "cache_modes",
     "cases",
+    "colours",
     "configurations",
     "install",
     "keys",
@@ -68,6 +69,16 @@ def cache_modes(ctx: Any, incomplete: str) -> Iterable[str]:
     from trialplate.record.values import CacheMode
 
     return list(get_args(CacheMode))
+
+
+@_quiet
+def colours(ctx: Any, incomplete: str) -> Iterable[str]:
+    """Offer the values of `--color`."""
+    from typing import get_args
+
+    from trialplate.cli.colour import ColourMode
+
+    return list(get_args(ColourMode))
 
 
 @_quiet
