@@ -43,6 +43,7 @@ RunArgument = Annotated[
     typer.Argument(metavar="RUN", autocompletion=complete.runs, help="A path, a run id, its beginning, or latest."),
 ]
 LedgerOption = Annotated[Path | None, typer.Option("--ledger", metavar="DIR", help="The ledger, if it is not above.")]
+EventsOption = Annotated[bool, typer.Option("--json", help="Print one JSON object; on stderr, events as it goes.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result and what is wrong, nothing else.")]
 ColorOption = Annotated[
     str | None,
@@ -173,14 +174,14 @@ def run(
     only: Annotated[
         str | None, typer.Option(metavar="ID,ID", autocompletion=complete.cases, help="A pilot: only these cases.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="A pilot: only the first N cases.")] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="A pilot: only the first N cases.")] = None,
     models: Annotated[
         str | None,
         typer.Option(
             metavar="NAME,NAME", autocompletion=complete.models, help="A pilot: only these models or configurations."
         ),
     ] = None,
-    repeats: Annotated[int | None, typer.Option(min=1, help="A pilot: at most N repeats.")] = None,
+    repeats: Annotated[int | None, typer.Option(metavar="N", min=1, help="A pilot: at most N repeats.")] = None,
     cache: Annotated[
         str | None,
         typer.Option(
@@ -189,8 +190,8 @@ def run(
             help="live records exchanges, replay never calls, auto does what is needed.",
         ),
     ] = None,
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Requests at once.")] = None,
-    json: JsonOption = False,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Requests at once.")] = None,
+    json: EventsOption = False,
     quiet: QuietOption = False,
     color: ColorOption = None,
 ) -> int:
@@ -215,8 +216,8 @@ def run(
 @app.command()
 def resume(
     run: RunArgument,
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Requests at once.")] = None,
-    json: JsonOption = False,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Requests at once.")] = None,
+    json: EventsOption = False,
     quiet: QuietOption = False,
     color: ColorOption = None,
     ledger: LedgerOption = None,
@@ -240,7 +241,9 @@ def report(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there; its ending tells the format.")
     ] = None,
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Add the table by tag.")] = False,
-    failures: Annotated[int, typer.Option(min=0, help="How many failures of each configuration to show.")] = 5,
+    failures: Annotated[
+        int, typer.Option(metavar="N", min=0, help="How many failures of each configuration to show.")
+    ] = 5,
     withhold: Annotated[
         bool, typer.Option("--withhold", help="Leave out answers and every other private text.")
     ] = False,
@@ -323,7 +326,9 @@ def verify(
 @app.command()
 def waive(
     run: RunArgument,
-    reason: Annotated[str, typer.Option(help="Why the run does not count. Signed, public and for ever.")],
+    reason: Annotated[
+        str, typer.Option(metavar="TEXT", help="Why the run does not count. Signed, public and for ever.")
+    ],
     ledger: LedgerOption = None,
 ) -> int:
     """Sign that one run does not count as an attempt."""
