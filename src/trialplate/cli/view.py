@@ -118,7 +118,7 @@ def _spend(view: View) -> str:
     """Say what was paid of what it could come to; nothing where nothing can be."""
     if view.replay:
         return "replayed, nothing is paid"
-    paid, unknown = view.spent()
+    paid, _ = view.spent()
     parts = [
         f"{money(nano, currency)} of at most {money(view.most[currency], currency)}"
         if view.most.get(currency)
@@ -126,8 +126,13 @@ def _spend(view: View) -> str:
         for currency, nano in paid.items()
         if nano or view.most.get(currency)
     ]
+    sums = view.tally.sums if view.tally is not None else {}
+    unknown = sum(item.costs_unknown for name, item in list(sums.items()) if name in view.currencies)
     if unknown:
         parts.append(f"{counted(unknown, 'cost')} unknown")
+    unpriced = sum(name not in view.currencies for name in view.planned)
+    if unpriced:
+        parts.append(f"{counted(unpriced, 'configuration')} without a price")
     return " + ".join(parts)
 
 

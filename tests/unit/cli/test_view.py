@@ -90,6 +90,9 @@ def test_line_before_anything_ended_promises_nothing() -> None:
 def test_unknown_costs_are_told_and_replays_cost_nothing() -> None:
     """Unknown is not zero; recorded is not paid."""
     assert "0.0000 USD of at most 0.0400 USD + 2 costs unknown" in line(view_of({"a": 2}, nano=None), 0.0)
+    view = view_of({"a": 2, "b": 1}, nano=None)
+    view.currencies = {"a": "USD"}
+    assert "0.0400 USD + 2 costs unknown + 1 configuration without a price" in line(view, 0.0)
     view = view_of({"a": 2})
     view.replay = True
     assert line(view, 0.0).endswith("; replayed, nothing is paid")
