@@ -89,6 +89,7 @@ def offered(project: Project, script: Path, line: str, folder: Path | None = Non
         ("trialplate run --only q1,", ["q1,q2", "q1,q3"]),
         ("trialplate run --only q1,q3,q", ["q1,q3,q2"]),
         ("trialplate run --cache re", ["replay"]),
+        ("trialplate run --cache a", ["auto"]),
         ("trialplate init op", ["openai-compatible", "openai"]),
         ("trialplate schema led", ["ledger-entry"]),
         ("trialplate ledger init --key ", ["tester"]),

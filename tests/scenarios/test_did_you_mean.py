@@ -21,6 +21,8 @@ WORDS = [
     (["verify", "--trsut", "x"], "--trust"),
     (["run", "--cache", "repaly"], "replay"),
     (["init", "dmeo", "new"], "demo"),
+    (["run", "--cache", "atuo"], "auto"),
+    (["run", "--color", "nevr"], "never"),
     (["run", "--only", "q1,q22"], "q2"),
     (["run", "--models", "godo"], "good"),
     (["gate", "latest", "--model", "godo"], "good"),

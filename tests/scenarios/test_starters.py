@@ -21,8 +21,8 @@ from trialplate.spec.document import plain
 from trialplate.spec.test_sets import Source, load
 
 SOURCE = Path(trialplate.__file__).parent / "starters"
-SERVED = ("openai-compatible", "openai")
-"""Starters that ask a server which speaks the chat completions interface."""
+SERVED = ("openai-compatible", "openai", "anthropic")
+"""Starters that ask a server."""
 
 
 def begin(starter: str, folder: Path) -> SmallProject:
@@ -61,7 +61,7 @@ def test_list_shows_every_starter_and_makes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("openia", "openai"), ("Demo", "demo")])
+@pytest.mark.parametrize(("typed", "meant"), [("openia", "openai"), ("antropic", "anthropic"), ("Demo", "demo")])
 def test_mistyped_starter_is_told_the_nearest_and_all(tmp_path: Path, typed: str, meant: str) -> None:
     """And nothing is made."""
     said = SmallProject(tmp_path, tmp_path / "home")("init", typed)
@@ -114,19 +114,23 @@ def test_starter_runs_against_a_server_by_one_edited_line_and_is_decided(starter
     right = answering(project)
 
     def answer(body: Any) -> str:
-        return right[body["messages"][-1]["content"].rpartition("\n")[2]]
+        content = body["messages"][-1]["content"]
+        text = content if isinstance(content, str) else content[-1]["text"]
+        return right[text.rpartition("\n")[2]]
 
     with ServerThread(ChatServer(answer=answer)) as server:
-        point_at(project, server.url)
-        environ = {KEYS[starter]: "k-0123456789abcdef"} if starter in KEYS else {}
+        point_at(project, server.url.removesuffix("/v1") if starter == "anthropic" else server.url)
+        key = "k-0123456789abcdef"
+        environ = {KEYS[starter]: key} if starter in KEYS else {}
         said: Said = project("run", "--yes", **environ)
         assert said.code == 0, said.err
-        models = 2 if starter == "openai" else 1
+        models = 1 if starter == "openai-compatible" else 2
         assert len(server.requests) == 10 * 3 * models
         assert all("LM-2208" in request.raw.decode() for request in server.requests)
-        keys = {request.headers.get("authorization") for request in server.requests}
-        assert keys == ({"Bearer k-0123456789abcdef"} if starter in KEYS else {None})
-    name = "small" if starter == "openai" else "local"
+        sent = {"openai-compatible": (None, None), "openai": ("Bearer " + key, None), "anthropic": (None, key)}
+        names = ("authorization", "x-api-key")
+        assert {tuple(map(request.headers.get, names)) for request in server.requests} == {sent[starter]}
+    name = "local" if starter == "openai-compatible" else "small"
     assert project("gate", "latest", "--model", name).code == 0
     assert project.codes() == set()
     written = b"".join(file.read_bytes() for file in project.root.rglob("*") if file.is_file())

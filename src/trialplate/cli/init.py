@@ -24,9 +24,10 @@ STARTERS = {
     "demo": "recorded answers of a small model, replayed: no key, no network",
     "openai-compatible": "a model on a server of your own; a local one needs no key",
     "openai": "two models of OpenAI; needs OPENAI_API_KEY for a run",
+    "anthropic": "two models of Anthropic; needs ANTHROPIC_API_KEY for a run",
 }
 """Each is a folder beside `shared`, which holds what all but the demo have in common."""
-KEYS = {"openai": "OPENAI_API_KEY"}
+KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 SCHEMA = "trialplate.v1.schema.json"
 """The first line of a starter's plan names it, so that an editor helps while the plan is written."""
 
