@@ -149,7 +149,7 @@ def init(
 
 @app.command()
 def validate(
-    plan: PlanArgument = HERE, json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False
+    plan: PlanArgument = HERE, json: JsonOption = False
 ) -> int:
     """Check every file, name, reference and pattern of a plan; nothing is run."""
     from trialplate.cli.validate import validate_plan
@@ -235,7 +235,13 @@ def resume(
 def report(
     run: RunArgument = "latest",
     format: Annotated[  # noqa: A002  the option's own name
-        str | None, typer.Option("--format", metavar="text|markdown|json|csv", help="How to show it; text by default.")
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="text|markdown|json|csv",
+            autocompletion=complete.formats,
+            help="How to show it; text by default.",
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there; its ending tells the format.")
@@ -260,7 +266,7 @@ def report(
 
 @app.command()
 def ls(
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False, ledger: LedgerOption = None
+    json: JsonOption = False, ledger: LedgerOption = None
 ) -> int:
     """List the runs of the ledger, the newest first."""
     from trialplate.cli.ls import list_runs
@@ -271,12 +277,18 @@ def ls(
 @app.command()
 def show(
     run: RunArgument = "latest",
-    case: Annotated[str | None, typer.Argument(metavar="[CASE]", help="A case's id, or its beginning.")] = None,
+    case: Annotated[
+        str | None,
+        typer.Argument(metavar="CASE", autocompletion=complete.cases_of_run, help="A case's id, or its beginning."),
+    ] = None,
     model: Annotated[
-        str | None, typer.Option(metavar="NAME[/PROFILE]", help="Only this model or configuration.")
+        str | None,
+        typer.Option(
+            metavar="NAME[/PROFILE]", autocompletion=complete.ran, help="Only this model or configuration."
+        ),
     ] = None,
     repeat: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only this repeat.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: JsonOption = False,
     ledger: LedgerOption = None,
 ) -> int:
     """Show the trials of a run, or of one case with prompt, answers and reasons."""
@@ -353,7 +365,7 @@ def schema(
 
 
 @app.command()
-def plugins(json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> int:
+def plugins(json: JsonOption = False) -> int:
     """List runners, scorers, loaders and reports, and the packages they come from."""
     from trialplate.cli.plugins import show_plugins
 
@@ -362,7 +374,7 @@ def plugins(json: Annotated[bool, typer.Option("--json", help="Print one JSON ob
 
 @app.command()
 def doctor(
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False, ledger: LedgerOption = None
+    json: JsonOption = False, ledger: LedgerOption = None
 ) -> int:
     """Look at versions, keys, clock, disk, ledger, folders and Docker; nothing is changed."""
     from trialplate.cli.doctor import examine
@@ -400,7 +412,7 @@ def ledger_init(
 
 @ledger_app.command("log")
 def ledger_log(
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False, ledger: LedgerOption = None
+    json: JsonOption = False, ledger: LedgerOption = None
 ) -> int:
     """List the ledger's entries."""
     from trialplate.cli.ledger import show_log

@@ -16,11 +16,14 @@ __all__ = [
     "SHELLS",
     "cache_modes",
     "cases",
+    "cases_of_run",
     "colours",
     "configurations",
+    "formats",
     "install",
     "keys",
     "models",
+    "ran",
     "ready",
     "runs",
     "schemas",
@@ -107,13 +110,28 @@ def runs(ctx: Any, incomplete: str) -> Iterable[str]:
 @_quiet
 def configurations(ctx: Any, incomplete: str) -> Iterable[str]:
     """Offer the candidates of the run that was named, else of the newest."""
-    import json
+    return [item["name"] for item in _plan(ctx)["configurations"] if item.get("role") != "comparison"]
 
-    from trialplate.verify.locate import find_run
 
-    named = ctx.params.get("run") or "latest"
-    plan = json.loads((find_run(str(named), Path.cwd(), ctx.params.get("ledger")) / "plan.json").read_bytes())
-    return [item["name"] for item in plan["configurations"] if item.get("role") != "comparison"]
+@_quiet
+def ran(ctx: Any, incomplete: str) -> Iterable[str]:
+    """Offer every configuration of that run, and the models that have several."""
+    there = _plan(ctx)["configurations"]
+    return dict.fromkeys([*(item["name"] for item in there), *(item["model"] for item in there)])
+
+
+@_quiet
+def cases_of_run(ctx: Any, incomplete: str) -> Iterable[str]:
+    """Offer the cases of that run."""
+    return [case["id"] for case in _plan(ctx)["test_set"]["cases"]]
+
+
+@_quiet
+def formats(ctx: Any, incomplete: str) -> Iterable[str]:
+    """Offer the formats of a report."""
+    from trialplate.plugins import BUILT_IN
+
+    return list(BUILT_IN["reports"])
 
 
 @_quiet
@@ -137,6 +155,16 @@ def _ledger(ctx: Any) -> Path:
 
     found = ctx.params.get("ledger") or ledger_above(Path.cwd())
     return Path(found or "ledger").absolute()
+
+
+def _plan(ctx: Any) -> Any:
+    """Return the plan of the run that was named, else of the newest; what it says is only offered."""
+    import json
+
+    from trialplate.verify.locate import find_run
+
+    named = ctx.params.get("run") or "latest"
+    return json.loads((find_run(str(named), Path.cwd(), ctx.params.get("ledger")) / "plan.json").read_bytes())
 
 
 def _project(ctx: Any) -> Any:

@@ -93,7 +93,7 @@ class View:
         paid = dict.fromkeys(self.most, 0)
         unknown = 0
         for name, sums in list(self.tally.sums.items()) if self.tally is not None else ():
-            unknown += sums.costs_unknown
+            unknown += sums.spent_unknown
             if name in self.currencies:
                 currency = self.currencies[name]
                 paid[currency] = paid.get(currency, 0) + sums.spent_nano
@@ -127,7 +127,7 @@ def _spend(view: View) -> str:
         if nano or view.most.get(currency)
     ]
     sums = view.tally.sums if view.tally is not None else {}
-    unknown = sum(item.costs_unknown for name, item in list(sums.items()) if name in view.currencies)
+    unknown = sum(item.spent_unknown for name, item in list(sums.items()) if name in view.currencies)
     if unknown:
         parts.append(f"{counted(unknown, 'cost')} unknown")
     unpriced = sum(name not in view.currencies for name in view.planned)

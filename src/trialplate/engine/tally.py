@@ -29,6 +29,8 @@ class Sums:
     spent_nano: int = 0
     """The part of it that was not replayed."""
     costs_unknown: int = 0
+    spent_unknown: int = 0
+    """Attempts that were paid for, nobody knows how much."""
 
     def add(self, metrics: Mapping[str, int | None], sign: int) -> None:
         """Count a cell's metrics, or take them back."""
@@ -61,6 +63,7 @@ class Tally:
             sums.cost_nano += cell.cost_nano
             sums.spent_nano += 0 if cell.replayed else cell.cost_nano
             sums.costs_unknown += cell.cost_unknown
+            sums.spent_unknown += cell.cost_unknown and not cell.replayed
             self.attempts += cell.attempts
             self.replayed += cell.replayed
             self.reasked += cell.reasked
@@ -108,12 +111,13 @@ class Tally:
         """Count what an attempt cost that was under way."""
         self.under_way -= 1
         sums = self.of_configuration(end.trial[0])
+        paid = not (end.calls and all(call.replayed for call in end.calls))
         if end.cost is None:
             sums.costs_unknown += 1
+            sums.spent_unknown += paid
         else:
             sums.cost_nano += end.cost.nano
-            if not (end.calls and all(call.replayed for call in end.calls)):
-                sums.spent_nano += end.cost.nano
+            sums.spent_nano += end.cost.nano if paid else 0
 
     @property
     def causes(self) -> dict[str, int]:
