@@ -148,9 +148,7 @@ def init(
 
 
 @app.command()
-def validate(
-    plan: PlanArgument = HERE, json: JsonOption = False
-) -> int:
+def validate(plan: PlanArgument = HERE, json: JsonOption = False) -> int:
     """Check every file, name, reference and pattern of a plan; nothing is run."""
     from trialplate.cli.validate import validate_plan
 
@@ -265,9 +263,7 @@ def report(
 
 
 @app.command()
-def ls(
-    json: JsonOption = False, ledger: LedgerOption = None
-) -> int:
+def ls(json: JsonOption = False, ledger: LedgerOption = None) -> int:
     """List the runs of the ledger, the newest first."""
     from trialplate.cli.ls import list_runs
 
@@ -283,9 +279,7 @@ def show(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME[/PROFILE]", autocompletion=complete.ran, help="Only this model or configuration."
-        ),
+        typer.Option(metavar="NAME[/PROFILE]", autocompletion=complete.ran, help="Only this model or configuration."),
     ] = None,
     repeat: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only this repeat.")] = None,
     json: JsonOption = False,
@@ -326,6 +320,10 @@ def verify(
             metavar="PATH", autocompletion=complete.runs, help="Project, ledger, run folder, run id or latest."
         ),
     ] = None,
+    rescore: Annotated[bool, typer.Option("--rescore", help="Score the recorded answers again, and compare.")] = False,
+    run_code: Annotated[
+        bool, typer.Option("--run-code", help="With --rescore: run scorers that are programs as well.")
+    ] = False,
     against: AgainstOption = None,
     trust: TrustOption = None,
     ledger: LedgerOption = None,
@@ -373,9 +371,7 @@ def plugins(json: JsonOption = False) -> int:
 
 
 @app.command()
-def doctor(
-    json: JsonOption = False, ledger: LedgerOption = None
-) -> int:
+def doctor(json: JsonOption = False, ledger: LedgerOption = None) -> int:
     """Look at versions, keys, clock, disk, ledger, folders and Docker; nothing is changed."""
     from trialplate.cli.doctor import examine
 
@@ -411,9 +407,7 @@ def ledger_init(
 
 
 @ledger_app.command("log")
-def ledger_log(
-    json: JsonOption = False, ledger: LedgerOption = None
-) -> int:
+def ledger_log(json: JsonOption = False, ledger: LedgerOption = None) -> int:
     """List the ledger's entries."""
     from trialplate.cli.ledger import show_log
 
