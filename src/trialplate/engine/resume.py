@@ -21,7 +21,7 @@ from trialplate.engine.prepare import Prepared
 from trialplate.engine.run import begin_record
 from trialplate.engine.seats import open_seats
 from trialplate.engine.session import Finished, Session
-from trialplate.engine.tally import Tally
+from trialplate.engine.watch import Watch
 from trialplate.errors import SpecError, UsageError, VerificationError
 from trialplate.ledger.content import CONTENT, ContentWriter
 from trialplate.ledger.durable import storage
@@ -75,7 +75,7 @@ def resume_run(
     *,
     at_once: int | None = None,
     resumed: Callable[[Resumed, Prepared], None] = lambda state, prepared: None,
-    progress: Callable[[TrialEnd, Tally], None] = lambda end, tally: None,
+    watch: Watch | None = None,
 ) -> Finished | Resumed:
     """Go on with a run until its end, an interrupt, or five infrastructure errors in a row.
 
@@ -85,7 +85,7 @@ def resume_run(
         folder: the run's folder.
         at_once: trials under way at the same time; the plan's number by default.
         resumed: told what there is to do, before anything is asked.
-        progress: told of each trial that ends.
+        watch: told how it goes.
 
     Returns:
         What the run came to, or, where it has ended and nothing is left to try, the state it is in.
@@ -128,7 +128,7 @@ def resume_run(
             record.write("run.reopen", codec.to_json(again))
             record.sync()
         session = Session(folder.name, folder, record, content, writer, prepared, before)
-        return session.run(seats, at_once or prepared.plan.concurrency, progress)
+        return session.run(seats, at_once or prepared.plan.concurrency, watch or Watch())
 
 
 # ---------------------------------------------------------------------------------------------------- what there is

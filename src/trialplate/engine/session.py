@@ -21,6 +21,7 @@ from trialplate.engine.schedule import Stop, drive
 from trialplate.engine.seats import Seats
 from trialplate.engine.tally import Tally
 from trialplate.engine.trial import Journal, TrialRunner
+from trialplate.engine.watch import Watch
 from trialplate.errors import EXIT_DONE, EXIT_INCOMPLETE, EXIT_INTERRUPTED
 from trialplate.ledger.content import ContentWriter
 from trialplate.ledger.ledger_writer import LedgerWriter
@@ -76,38 +77,37 @@ class Session:
         self.tally.take(before.cells)
         self.pinned = False
 
-    def run(self, seats: Seats, at_once: int, progress: Callable[[TrialEnd, Tally], None]) -> Finished:
+    def run(self, seats: Seats, at_once: int, watch: Watch) -> Finished:
         """Try every trial that is not decided, and close the record.
 
         Args:
             at_once: trials under way at the same time.
-            progress: told of each trial that ends.
+            watch: told how it goes.
 
         Raises:
             StorageError: it could not go on writing; what was signed is valid.
         """
         journal = Journal(self.record.write, self.content.write)
         trial = TrialRunner(seats, self.prepared.cases, journal, self.tally, self.before)
-        return self._close(asyncio.run(self._drive(trial, seats, at_once, progress)))
+        return self._close(asyncio.run(self._drive(trial, seats, at_once, watch)))
 
-    async def _drive(
-        self, trial: TrialRunner, seats: Seats, at_once: int, progress: Callable[[TrialEnd, Tally], None]
-    ) -> str:
+    async def _drive(self, trial: TrialRunner, seats: Seats, at_once: int, watch: Watch) -> str:
         """Run every trial; returns why the session ended."""
         stop = Stop()
         beats = [asyncio.create_task(self._beat(SYNC_EVERY_S, self.record.maybe_sync, stop))]
         beats.append(asyncio.create_task(self._beat(PIN_EVERY_S, self.pin, stop)))
+        watch.begun(self.tally)
 
         def done(end: TrialEnd) -> None:
             stop.saw(end)
             self.record.maybe_sync()
             if not self.pinned:
                 self.pin()
-            progress(end, self.tally)
+            watch.ended(end, self.tally)
 
         trials = (key for key in self.prepared.matrix.trials() if trial.may_try(key))
         try:
-            with _signals(stop):
+            with _signals(stop, lambda: watch.stopping(self.tally)):
                 await drive(trials, trial.run, done, stop, at_once)
             for beat in beats:
                 if beat.done() and beat.exception() is not None:
@@ -161,7 +161,7 @@ class Session:
 
 
 @contextmanager
-def _signals(stop: Stop) -> Iterator[None]:
+def _signals(stop: Stop, told: Callable[[], None]) -> Iterator[None]:
     """End the run in order at the first ctrl-C or SIGTERM, and at once at the second."""
     loop = asyncio.get_running_loop()
 
@@ -169,6 +169,7 @@ def _signals(stop: Stop) -> Iterator[None]:
         if stop.reason == "interrupted":
             os._exit(EXIT_INTERRUPTED)
         stop.request("interrupted")
+        told()
 
     numbers = (signal.SIGINT, signal.SIGTERM)
     for number in numbers:
