@@ -4,16 +4,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
+from itertools import takewhile
 
 __all__ = ["nearest", "suggestion"]
 
 
 def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """Return the known name nearest to a word, or None if none is near: 1 is equal but for case, 0 unlike."""
+    """Return the known name nearest to a word, or None if none is near: 1 is equal but for case, 0 unlike.
+
+    Of two that are equally near, it is the one that begins alike for longer: `bases` is `basis` rather than `cases`.
+    """
     by_folded = {name.casefold().replace("-", "_"): name for name in sorted(known, reverse=True)}
-    found = get_close_matches(word.casefold().replace("-", "_"), by_folded, n=1, cutoff=cutoff)
-    return by_folded[found[0]] if found else None
+    folded = word.casefold().replace("-", "_")
+    found = get_close_matches(folded, by_folded, n=3, cutoff=cutoff)
+
+    def likeness(name: str) -> tuple[float, int]:
+        alike = takewhile(lambda pair: pair[0] == pair[1], zip(name, folded, strict=False))
+        return SequenceMatcher(None, name, folded).ratio(), len(list(alike))
+
+    return by_folded[max(found, key=likeness)] if found else None
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
