@@ -174,7 +174,8 @@ class Gate:
         uses = [entry.body.run_id for entry in self._uses]
         use = uses.index(self.record.run_id) + 1
         self.report.uses = f"use {use} of {len(uses)} of this test set"
-        told = ", ".join(f"{item.run_id} {attempt_text(item)}" for item in others.values())
+        told = ", ".join(f"{item.run_id} {attempt_text(item)}" for item in list(others.values())[:10])
+        told += f" and {len(others) - 10} more" if len(others) > 10 else ""
         what = f"{counted(len(others), 'other full run')} of these configurations" + (f": {told}" if told else "")
         self.report.passed("V18", f"{what}; use {use} of {len(uses)} of these cases")
         self._check_mark(uses)
