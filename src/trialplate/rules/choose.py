@@ -167,7 +167,7 @@ def pick(choose: Choose, standings: Mapping[str, Standing], eligible: Mapping[st
     if not there:
         result, reason = "none", "none_eligible"
     elif any(name not in sure for name in possible):
-        reason = "unknown_cells"
+        reason = "eligibility_open"
     elif len(possible) == 1 and keys[possible[0]][0][1] is not None:
         result, reason, chosen = "chosen", choose.by, possible[0]
     else:

@@ -139,7 +139,7 @@ class Gate:
             evidence=own.evidence,
             rules=own.rules,
             attempts=attempts,
-            attempt=number_of(attempts, self._later) if rule.max is not None else 0,
+            attempt=number_of(attempts, self._later) if rule.max is not None and start.selection == "full" else 0,
             choice=own.choice,
         )
         return whole if stated is not None and stated.cut is None else fitted(whole)
@@ -191,12 +191,9 @@ class Gate:
         less = looser(earlier.mark, commit.mark)
         told = f"looser than the one before: {'; '.join(less)}" if less else "not looser than the one before"
         why = f"the reason given: {commit.reason}" if commit.reason else "no reason was given"
-        message = (
-            f"this pass mark was committed after {counted(len(before), 'run')} on these cases; it is {told}; {why}"
-        )
-        self.report.found(
-            "MARK-AFTER-RUNS", f"{message}; {why}", f"{self.ledger.folder.name}/entries.jsonl:{ref.seq + 1}", note=True
-        )
+        message = f"this pass mark was committed after {counted(len(before), 'run')} on these cases; it is {told}"
+        where = f"{self.ledger.folder.name}/entries.jsonl:{ref.seq + 1}"
+        self.report.found("MARK-AFTER-RUNS", f"{message}; {why}", where, note=True)
 
     def _mark_at(self, seq: int) -> CommitPassMark | None:
         body = self.ledger.entries[seq].body if seq < len(self.ledger.entries) else None

@@ -157,7 +157,7 @@ def _worth_showing(copies: Sequence[CopyResult]) -> Sequence[CopyResult]:
 
 
 def _attempt_lines(decision: Decision, rule: AttemptsRule) -> Iterator[str]:
-    if rule.max is not None:
+    if decision.attempt:
         yield f"  attempt {decision.attempt} of {rule.max} allowed"
     what = "configuration" if rule.scope == "configuration" else "model"
     for attempt in decision.attempts:
@@ -181,7 +181,7 @@ def choice_lines(decision: Decision, choice: Choice, choose: Choose) -> Iterator
 
 _YES = {"pass": "yes", "fail": "no", "inconclusive": "cannot be told"}
 _OPEN = {
-    "unknown_cells": "unknown cells may let another one pass",
+    "eligibility_open": "whether one passes that would come first is not known",
     "unknown_cost": "a cost is unknown, which is not zero",
     "unknown_latency": "a latency is unknown",
     "unknown_order": "unknown cells leave open which comes first",

@@ -60,7 +60,7 @@ def test_v2_outage_of_the_best_leaves_the_choice_open() -> None:
     results = compete(v1(a={"correct": outage(a.correct)}), FLOOR)
     assert words(results) == {"a": "inconclusive", "b": "accepted", "c": "inconclusive", "d": "rejected"}
     choice = choice_of(results)
-    assert (choice.result, choice.reason, choice.possible) == ("open", "unknown_cells", ("b", "c"))
+    assert (choice.result, choice.reason, choice.possible) == ("open", "eligibility_open", ("b", "c"))
     low_and_high = [(item.low, item.high) for item in choice.contenders if item.configuration == "a"]
     assert low_and_high == [("87/100", "91/100")]
 
