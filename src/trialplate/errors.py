@@ -46,13 +46,21 @@ def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | No
     """Return the known name that a mistyped one most likely means, or None: for hints only, nothing is ever corrected.
 
     Args:
-        cutoff: how near it must be: 1 is equal but for case and hyphens, 0 unlike.
+        cutoff: how near it must be: 1 is equal but for case and hyphens, 0 unlike. Of two that are equally near, it is
+            the one that begins alike for longer: `bases` is `basis` rather than `cases`.
     """
-    from difflib import get_close_matches  # only needed to help with a mistake
+    from difflib import SequenceMatcher, get_close_matches  # only needed to help with a mistake
+    from itertools import takewhile
 
     by_folded = {name.casefold().replace("-", "_"): name for name in sorted(known, reverse=True)}
-    found = get_close_matches(word.casefold().replace("-", "_"), by_folded, n=1, cutoff=cutoff)
-    return by_folded[found[0]] if found else None
+    folded = word.casefold().replace("-", "_")
+
+    def likeness(name: str) -> tuple[float, int]:
+        alike = takewhile(lambda pair: pair[0] == pair[1], zip(name, folded, strict=False))
+        return SequenceMatcher(None, name, folded).ratio(), len(list(alike))
+
+    found = get_close_matches(folded, by_folded, n=3, cutoff=cutoff)
+    return by_folded[max(found, key=likeness)] if found else None
 
 
 class TrialplateError(Exception):

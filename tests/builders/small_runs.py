@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trialplate.record.entries import TrialEnd, TrialStart
@@ -59,6 +59,7 @@ def plan_of(
     fold: str = "all",
     errors: str = "bound",
     evidence: Evidence | None = None,
+    mark: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> Plan:
     """Return a plan of so many cases under these rules."""
@@ -72,7 +73,12 @@ def plan_of(
         scorers=tuple(scorers) or (scorer(),),
         matrix=tuple(lines) or (line,),
         verdict=Verdicts(case=fold),  # type: ignore[arg-type]
-        pass_mark=PassMark(errors=errors, evidence=evidence or Evidence(complete="0"), rules=rules),  # type: ignore[arg-type]
+        pass_mark=PassMark(
+            errors=errors,  # type: ignore[arg-type]
+            evidence=evidence or Evidence(complete="0"),
+            rules=rules,
+            **(mark or {}),
+        ),
         software="trialplate test",
         **fields,
     )

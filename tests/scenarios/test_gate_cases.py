@@ -338,3 +338,21 @@ def test_comparison_is_never_accepted(tmp_path: Path) -> None:
     project.run()
     assert project("gate", "latest", "--model", "candidate").code == 0
     assert project("gate", "latest", "--model", "rival").code in (1, 2)
+
+
+# --------------------------------------------------------------------------------------- T16: limits depend on the host
+
+
+def test_time_limit_stands_in_the_plan_and_what_it_ended_is_counted_apart(tmp_path: Path) -> None:
+    """T16: a slow host fails what a fast one passes: the limit is in the plan, the timeouts are counted, it is said."""
+    slow = "  m: {runner: command, shell: 'sleep 20', subject: slow 1, limits: {attempt_timeout_s: 0.05}, "
+    project = SmallProject.write(tmp_path, plan_text(f"{slow}retry: {{max_retries: 0}}}}", repeats=1))
+    project.run()
+    plan = json.loads((project.last / "plan.json").read_bytes())
+    assert plan["configurations"][0]["limits"]["attempt_timeout_ms"] == 50
+    said = project("report").out
+    assert "m: 4 trials ended by a time limit: results may depend on the machine" in said
+    assert "failed (timeout): m q1 repeat 1" in said
+    project.set_plan(plan_text().replace("repeats: 2", "repeats: 1"))
+    project.run()
+    assert "a time limit" not in project("report").out

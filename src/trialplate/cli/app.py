@@ -156,11 +156,16 @@ def validate(plan: PlanArgument = HERE, json: JsonOption = False) -> int:
 
 
 @app.command()
-def commit(plan: PlanArgument = HERE) -> int:
+def commit(
+    plan: PlanArgument = HERE,
+    reason: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Why this mark supersedes another: public, and for ever.")
+    ] = None,
+) -> int:
     """Commit the test set and the pass mark to the ledger, ahead of a run."""
     from trialplate.cli.commit import commit_plan
 
-    return commit_plan(plan)
+    return commit_plan(plan, reason)
 
 
 @app.command()

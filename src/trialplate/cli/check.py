@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from trialplate.errors import StorageError, TrialplateError, UsageError
-from trialplate.record.entries import Decision
+from trialplate.record.decisions import Decision
 from trialplate.verify import cli
 from trialplate.verify.ledger_view import LedgerView
 from trialplate.verify.output import tell
@@ -67,10 +67,10 @@ def _gate(options: argparse.Namespace) -> cli.Gated:
     for _ in range(TRIES):
         gated = cli.gate_run(options, os.environ)
         ledger = gated.verified.ledger
-        if gated.decision is None or ledger is None or options.no_append:
+        if not gated.decisions or ledger is None or options.no_append:
             return gated
         try:
-            _append(ledger, gated.decision)
+            _append(ledger, gated.decisions)
             return gated
         except StorageError as error:
             if error.code != "LEDGER-MOVED":
@@ -98,10 +98,11 @@ def _remember(done: Verified) -> None:
         tell(f"note: this checkpoint could not be remembered: {error}")
 
 
-def _append(ledger: LedgerView, decision: Decision) -> None:
-    """Append a decision, unless the last one about this configuration of this run says the same."""
-    about = [e.body for e in ledger.decisions(decision.run_id) if e.body.configuration == decision.configuration]
-    if about and about[-1] == decision:
+def _append(ledger: LedgerView, decisions: Sequence[Decision]) -> None:
+    """Append decisions, but for one that is the same as the last about its configuration of its run."""
+    last = {e.body.configuration: e.body for e in ledger.decisions(decisions[0].run_id)}
+    fresh = [decision for decision in decisions if last.get(decision.configuration) != decision]
+    if not fresh:
         return
     from trialplate.record import codec
 
@@ -110,7 +111,9 @@ def _append(ledger: LedgerView, decision: Decision) -> None:
         from trialplate.cli.project import open_writer
 
         writer = open_writer(ledger.folder, ledger.keys[0].line)
-        entry = writer.append("decision", codec.to_json(decision), at=len(ledger.entries))
+        for place, decision in enumerate(fresh, start=len(ledger.entries)):
+            entry = writer.append("decision", codec.to_json(decision), at=place)
+            tell(f"decision appended as ledger entry {entry.seq}")
     except ModuleNotFoundError as error:
         hint = f"{instead}; or install trialplate whole"
         raise UsageError(f"to append a decision takes the package {error.name}", hint=hint) from None
@@ -118,4 +121,3 @@ def _append(ledger: LedgerView, decision: Decision) -> None:
         if error.code != "LEDGER-MOVED":  # which is tried again
             error.hint = f"{instead}; or {error.hint}"
         raise
-    tell(f"decision appended as ledger entry {entry.seq}")

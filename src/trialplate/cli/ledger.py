@@ -12,7 +12,8 @@ from trialplate.cli.project import begin_ledger, find_ledger, open_writer, verif
 from trialplate.errors import EXIT_DONE, UsageError, nearest
 from trialplate.ledger.keys import LedgerKey, load_signer
 from trialplate.record import canonical
-from trialplate.record.entries import CommitPassMark, CommitTestSet, Decision, Genesis, Pin, RunEnd, RunStart, Waiver
+from trialplate.record.decisions import Decision
+from trialplate.record.entries import CommitPassMark, CommitTestSet, Genesis, Pin, RunEnd, RunStart, Waiver
 from trialplate.verify.findings import Report, counted
 from trialplate.verify.known import config_folder
 from trialplate.verify.ledger_view import LedgerEntry

@@ -12,22 +12,24 @@ from pathlib import Path
 from typing import cast, get_args
 
 from trialplate.cli.colour import colour_mode
+from trialplate.cli.mark_words import choose_words, rule_words, supersedes_words
 from trialplate.cli.progress import Manner, Progress
 from trialplate.cli.project import begin_ledger, open_ledger
+from trialplate.engine.commits import superseded
 from trialplate.engine.estimate import estimate
 from trialplate.engine.prepare import Prepared, prepare
 from trialplate.errors import EXIT_DONE, UsageError
 from trialplate.record import codec
 from trialplate.record.entries import Narrowing
 from trialplate.record.matrix import Matrix
-from trialplate.record.values import CacheMode, Plan, Rule
+from trialplate.record.values import CacheMode, Plan
 from trialplate.spec.nearest import suggestion
 from trialplate.verify.findings import counted
 from trialplate.verify.known import config_folder, read_known
 from trialplate.verify.ledger_view import LedgerView
 from trialplate.verify.locate import ledger_above
 from trialplate.verify.output import tell
-from trialplate.verify.text import selector_text, visible
+from trialplate.verify.text import visible
 
 __all__ = ["RunOptions", "run_plan"]
 
@@ -98,6 +100,9 @@ def run_plan(plan: Path, options: RunOptions) -> int:
         progress.note("warning", warning)
     for note in _unfinished(view):
         progress.note("note", note)
+    before = superseded(prepared.plan, view)
+    if before is not None:
+        progress.note("note", supersedes_words(before, prepared.plan))
     with progress:
         finished = run_prepared(
             prepared, view, writer, key, os.environ, at_once=at_once, started=progress.started, watch=progress
@@ -226,17 +231,10 @@ def _plan_lines(plan: Plan, matrix: Matrix, prepared: Prepared) -> Iterator[str]
     scorers = ", ".join(scorer.name for scorer in plan.scorers)
     yield f"  {asked}, {counted(len(matrix.counts), 'configuration')}, scorers: {scorers}"
     for rule in plan.pass_mark.rules:
-        yield f"  rule {_rule_words(rule)}"
+        yield f"  rule {rule_words(rule)}"
+    if plan.pass_mark.choose is not None:
+        yield f"  {choose_words(plan.pass_mark.choose)}"
     yield from _resolution(plan, matrix)
-
-
-def _rule_words(rule: Rule) -> str:
-    if rule.must_pass is not None:
-        return (
-            f"{rule.id}: cases{selector_text(rule.must_pass)} must pass ({rule.require or 'as the plan folds cases'})"
-        )
-    sign = "at least" if rule.at_least is not None else "at most"
-    return f"{rule.id}: {rule.of}{selector_text(rule.where)} {sign} {rule.at_least or rule.at_most}, as an estimate"
 
 
 def _resolution(plan: Plan, matrix: Matrix) -> Iterator[str]:

@@ -25,10 +25,11 @@ from trialplate.ledger.clock import utc_now
 from trialplate.ledger.lock import LOCK_NAME, TIMEOUT_S, hold
 from trialplate.ledger.log_writer import CHECKPOINT, Clock, LogWriter, SetAside, open_entries
 from trialplate.record import canonical, codec
-from trialplate.record.entries import LEDGER_TYPES, EntryRef
+from trialplate.record.entries import LEDGER_TYPES
 from trialplate.record.frozen import Json
 from trialplate.record.log import inclusion_proof, leaf_hash
 from trialplate.record.note import Checkpoint, Signer
+from trialplate.record.values import EntryRef
 from trialplate.verify.known import Known, read_known
 from trialplate.verify.log_file import MAX_NOTE, LogFile, read_checkpoint, read_small
 

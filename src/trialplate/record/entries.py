@@ -11,6 +11,7 @@ Source: docs/formats/ledger.md, docs/formats/record.md.
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
+from trialplate.record.decisions import Decision
 from trialplate.record.frozen import Json, Pattern, Value
 from trialplate.record.values import (
     CacheMode,
@@ -20,6 +21,7 @@ from trialplate.record.values import (
     Count,
     Currency,
     Digest,
+    EntryRef,
     KeyLine,
     Name,
     Origin,
@@ -55,13 +57,6 @@ class Genesis(Value):
     """Commitment to the secret from which salts are made."""
     continues: tuple[str, ...] = ()
     """Checkpoints of earlier logs of the same project."""
-
-
-class EntryRef(Value):
-    """Another entry of the same log: its number and the SHA-256 of its line."""
-
-    seq: Count
-    digest: Digest
 
 
 class CommitTestSet(Value):
@@ -155,63 +150,6 @@ class Waiver(Value):
 
     run_id: RunId
     reason: Annotated[str, Pattern("[^\\u0000-\\u001f\\u007f-\\u009f]{1,1000}")]
-
-
-Result = Literal["pass", "fail", "inconclusive"]
-DecisionWord = Literal["accepted", "rejected", "inconclusive"]
-
-
-class RuleResult(Value):
-    """What one rule came to: exact fractions as text "n/d", over how many cells, with unknown ones at each extreme."""
-
-    id: Name
-    result: Result
-    reason: Name
-    threshold: str | None = None
-    low: str | None = None
-    """The quantity with every unknown cell at its worse value for the rule."""
-    high: str | None = None
-    cells: Count
-    cases: Count
-    unknown: Count
-    failing: tuple[CaseId, ...] = ()
-    """must_pass: the first cases that stand in the way, at most ten."""
-
-
-class EvidenceResult(Value):
-    """One demand of the mark on the record, and whether it is met."""
-
-    name: Name
-    met: bool
-    wanted: str
-    found: str
-
-
-class AttemptResult(Value):
-    """A full run of the same configuration on some of the same cases, and what it came to under its own mark."""
-
-    run_id: RunId
-    configuration: ConfigurationName | None = None
-    """Its name there, where that is not the one decided on: two names for one thing are two attempts at it."""
-    status: Literal["decided", "open", "missing", "waived"]
-    size: Count = 0
-    decision: DecisionWord | None = None
-
-
-class Decision(Value):
-    """`decision`: what the gate derived, from which bytes."""
-
-    run_id: RunId
-    configuration: ConfigurationName
-    decision: DecisionWord
-    reasons: tuple[Name, ...]
-    plan: Digest
-    pass_mark: EntryRef
-    record_size: Positive
-    record_root: Digest
-    evidence: tuple[EvidenceResult, ...]
-    rules: tuple[RuleResult, ...]
-    attempts: tuple[AttemptResult, ...]
 
 
 # --------------------------------------------------------------------------------------------------------- record

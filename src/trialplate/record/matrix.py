@@ -13,7 +13,7 @@ from trialplate.record.entries import Narrowing, TrialKey
 from trialplate.record.frozen import Json, Value
 from trialplate.record.values import Case, Configuration, PassMark, Plan, PlanCase, Scorer, Selector
 
-__all__ = ["Matrix", "attempt_key", "configuration_digest", "mark_digest", "narrow", "selects"]
+__all__ = ["Matrix", "attempt_key", "configuration_digest", "mark_digest", "model_key", "narrow", "selects"]
 
 
 def selects(selector: Selector, case: Case | PlanCase) -> bool:
@@ -34,6 +34,17 @@ def configuration_digest(configuration: Configuration) -> str:
 def mark_digest(mark: PassMark) -> str:
     """Return the digest of a pass mark as `commit.passmark` names it."""
     return canonical.digest_value(codec.to_json(mark))
+
+
+def model_key(configuration: Configuration) -> str:
+    """Return the digest of what a model is under every profile: of the thing that is asked, less how it is asked.
+
+    Without a provider's id nothing tells the one from the other, and it is the attempt key.
+    """
+    if configuration.model_id is None:
+        return attempt_key(configuration)
+    named = [configuration.runner, configuration.model_id, configuration.endpoint, configuration.subject]
+    return canonical.digest_value({"trialplate": "model-key/1", "model": named})
 
 
 def attempt_key(configuration: Configuration) -> str:

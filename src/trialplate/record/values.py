@@ -34,6 +34,13 @@ Positive = Annotated[int, AtLeast(1)]
 CacheMode = Literal["off", "live", "replay", "auto"]
 
 
+class EntryRef(Value):
+    """Another entry of the same log: its number and the SHA-256 of its line."""
+
+    seq: Count
+    digest: Digest
+
+
 # ---------------------------------------------------------------------------------------------------------- cases
 
 
@@ -205,8 +212,27 @@ class Rule(Value):
     at_most: DecimalText | None = None
     of: Name | None = None
     where: Selector = Selector()
+    each: Literal["tag", "kind", "suite"] | None = None
+    """One copy of the rule for each tag, kind or suite of its cases; every copy must hold."""
+    cases: Positive = 1
+    """Fewest cases that the rule, or each copy of it, can be told from."""
     must_pass: Selector | None = None
     require: Literal["all", "majority", "any"] | None = None
+
+
+class Choose(Value):
+    """Which of the configurations that pass is taken, and how far from its reference each of them may be."""
+
+    by: Literal["cheapest", "best", "fastest"]
+    of: Name
+    """What is compared: a metric or a rate, over the cases that it applies to."""
+    within: DecimalText | None = None
+    """How much less than the reference still passes; absent: however much."""
+    against: ConfigurationName = "best"
+    """The reference: `best`, or a configuration."""
+    best_among: Literal["all", "floors_met"] = "all"
+    basis: Literal["estimate"] = "estimate"
+    tie_break: tuple[Literal["score", "cost", "latency", "order"], ...] = ("score", "latency", "order")
 
 
 class Evidence(Value):
@@ -226,17 +252,25 @@ class Evidence(Value):
 class AttemptsRule(Value):
     """How earlier and later runs of the same configuration on the same cases count."""
 
-    scope: Literal["configuration"] = "configuration"
-    use: Literal["all"] = "all"
+    scope: Literal["configuration", "model"] = "configuration"
+    use: Literal["all", "last"] = "all"
+    max: Positive | None = None
+    """How many attempts may be made; a later one is rejected."""
 
 
 class PassMark(Value):
     """The rules that were committed before the results."""
 
+    require: Literal["eligible", "chosen"] = "eligible"
     errors: Literal["bound", "zero", "exclude"] = "bound"
     evidence: Evidence = Evidence()
     attempts: AttemptsRule = AttemptsRule()
     rules: tuple[Rule, ...]
+    choose: Choose | None = None
+    absent_rivals: Literal["bound", "drop"] = "bound"
+    """A rival without a single answer might be the best one, unless it is dropped."""
+    declared_usage: Literal["refuse", "accept"] = "refuse"
+    """Whether a cost may rest on tokens that the thing under test counted itself."""
 
 
 class Verdicts(Value):

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from trialplate.record.entries import Counts, Decision, TrialEnd, TrialKey
+from trialplate.record.decisions import Decision
+from trialplate.record.entries import Counts, TrialEnd, TrialKey
 from trialplate.record.frozen import Json
 from trialplate.reports.summary import (
     ConfigurationSummary,

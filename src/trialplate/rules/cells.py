@@ -82,6 +82,7 @@ class Cell:
         "cause",
         "cost_nano",
         "cost_unknown",
+        "declared",
         "latency_ms",
         "lost",
         "metrics",
@@ -91,6 +92,7 @@ class Cell:
         "replayed",
         "retrying",
         "running",
+        "unpriced",
         "verdict",
         "was_reasked",
     )
@@ -114,6 +116,10 @@ class Cell:
         """The last attempt said that another would follow."""
         self.cost_nano = 0
         self.cost_unknown = False
+        self.unpriced = False
+        """An attempt of unknown cost was answered, or may have been: one that ended before any answer is not billed."""
+        self.declared = False
+        """An attempt's tokens were counted by the thing under test itself."""
         self.latency_ms = 0
 
     @property
@@ -152,6 +158,7 @@ class Board:
             wrong = f"attempt {body.attempt} follows attempt {cell.attempts}"
         if cell.running:
             cell.lost += 1
+            cell.unpriced = True
         cell.was_reasked = cell.reasked
         if cell.running or cell.received:
             cell.reasked = True
@@ -178,8 +185,10 @@ class Board:
         cell.answer = (body.attempt, body.private.answer) if again else None
         cell.received = body.received > 0 or body.ended_by == "harness"
         cell.latency_ms = body.latency_ms
+        cell.declared |= body.usage is not None and body.usage.declared
         if body.cost is None:
             cell.cost_unknown = True
+            cell.unpriced |= body.outcome in DECIDED or cell.received
         else:
             cell.cost_nano += body.cost.nano
         if body.retry and body.outcome != "error":

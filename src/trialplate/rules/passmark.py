@@ -5,31 +5,26 @@ Arithmetic is in exact fractions of decimal text; nothing is rounded before it i
 rule's own extremes: a rule passes only if it passes with every unknown cell at its worse value, and fails only if it
 fails with every one at its better value. Then the rules are combined three-valued: any fail rejects, else any
 inconclusive one leaves it open. Evidence that the mark demands and the record does not show is inconclusive, never a
-rejection.
+rejection. Where the mark has a `choose`, what `rules.choose` says of the configuration is one rule more.
 
 Source: DESIGN sections 5 to 7; docs/formats/pass-mark.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Literal
+from typing import Any
 
-from trialplate.record.entries import DecisionWord, EvidenceResult, Result, RuleResult
+from trialplate.record.decisions import Choice, CopyResult, DecisionWord, EvidenceResult, Result, RuleResult
 from trialplate.record.frozen import Value
 from trialplate.record.matrix import Matrix, selects
-from trialplate.record.values import PassMark, Plan, Rule
-from trialplate.rules.cells import MICRO, Board, Cell
+from trialplate.record.values import PassMark, Plan, PlanCase, Rule
+from trialplate.rules.cells import Board
+from trialplate.rules.choose import Standing, cost_per_trial, doubtful, median_latency, pick, within
+from trialplate.rules.quantities import Fold, Row, Span, case_passes, draws_of, fraction_text, measured_cases, span_of
 
-__all__ = ["RATES", "Evaluation", "Span", "case_passes", "evaluate", "fraction_text", "mean_extremes"]
-
-RATES = ("trial_pass_rate", "case_pass_rate", "error_rate")
-"""Quantities that are always there."""
-
-Fold = Literal["all", "majority", "any"]
-Row = list[tuple[str, list[Cell | None]]]
-"""Cases of one configuration with their repeats; None is a trial that never began."""
+__all__ = ["Evaluation", "evaluate", "evaluate_all", "groups_of"]
 
 
 class Evaluation(Value, kw_only=False):
@@ -39,46 +34,109 @@ class Evaluation(Value, kw_only=False):
     reasons: tuple[str, ...]
     evidence: tuple[EvidenceResult, ...]
     rules: tuple[RuleResult, ...]
-
-
-class Span(Value, kw_only=False):
-    """A quantity with its unknown cells at 0 (`low`) and at 1 (`high`); None where nothing is left to measure."""
-
-    low: Fraction | None
-    high: Fraction | None
-    cells: int
-    cases: int
-    unknown: int
+    choice: Choice | None = None
 
 
 def evaluate(
     plan: Plan, matrix: Matrix, configuration: str, board: Board, *, selection: str, finished: bool
 ) -> Evaluation:
-    """Apply the plan's pass mark to one configuration's cells.
+    """Apply the plan's pass mark to one configuration's cells; as `evaluate_all`."""
+    if plan.pass_mark.choose is None:
+        return _alone(plan, matrix, list(board.of(matrix, configuration)), selection, finished)
+    return evaluate_all(plan, matrix, board, selection=selection, finished=finished)[configuration]
+
+
+def evaluate_all(
+    plan: Plan, matrix: Matrix, board: Board, *, selection: str, finished: bool
+) -> Mapping[str, Evaluation]:
+    """Apply the plan's pass mark to every configuration's cells; under `choose` each depends on the others.
 
     Args:
         selection: "full" or "pilot"; a pilot never decides.
         finished: the run was closed as complete, and the ledger says that it ended.
     """
     mark = plan.pass_mark
-    row: Row = list(board.of(matrix, configuration))
-    evidence = tuple(_evidence(mark, row, selection, finished))
-    rules = tuple(_rule(rule, plan, matrix, row) for rule in mark.rules)
+    rows: dict[str, Row] = {name: list(board.of(matrix, name)) for name in matrix.counts}
+    alone = {name: _alone(plan, matrix, row, selection, finished) for name, row in rows.items()}
+    if mark.choose is None:
+        return alone
+    standings = _standings(plan, matrix, rows)
+    stands = {name: within(mark, standings, name) for name in rows}
+    eligible = {name: _decided(item.evidence, _and(item.rules, stands[name])) for name, item in alone.items()}
+    words: dict[DecisionWord, Result] = {"accepted": "pass", "rejected": "fail", "inconclusive": "inconclusive"}
+    choice = pick(mark.choose, standings, {name: words[decision] for name, (decision, _) in eligible.items()})
+    made = {}
+    for name, item in alone.items():
+        decision, reasons = eligible[name]
+        if mark.require == "chosen" and decision == "accepted" and choice.chosen != name:
+            may_be = choice.result == "open" and name in choice.possible
+            decision, reasons = ("inconclusive", ("choice_open",)) if may_be else ("rejected", ("not_chosen",))
+        own = choice.replace(within=stands[name])
+        made[name] = Evaluation(decision, reasons, item.evidence, item.rules, own)
+    return made
+
+
+def _alone(plan: Plan, matrix: Matrix, row: Row, selection: str, finished: bool) -> Evaluation:
+    """Return what a configuration comes to by evidence and rules, whatever the others did."""
+    evidence = tuple(_evidence(plan.pass_mark, row, selection, finished))
+    rules = tuple(_rule(rule, plan, matrix, row, plan.pass_mark.errors) for rule in plan.pass_mark.rules)
+    return Evaluation(*_decided(evidence, rules), evidence, rules)
+
+
+def _and(rules: tuple[RuleResult, ...], more: RuleResult | None) -> tuple[RuleResult, ...]:
+    return rules if more is None else (*rules, more)
+
+
+def _decided(
+    evidence: tuple[EvidenceResult, ...], rules: tuple[RuleResult, ...]
+) -> tuple[DecisionWord, tuple[str, ...]]:
+    """Combine evidence and rules three-valued; return the decision and its reasons."""
     missing = tuple(item.name for item in evidence if not item.met)
     failed = tuple(rule.id for rule in rules if rule.result == "fail")
     unclear = tuple(rule.id for rule in rules if rule.result == "inconclusive")
     if missing:
-        return Evaluation("inconclusive", missing, evidence, rules)
+        return "inconclusive", missing
     if failed:
-        return Evaluation("rejected", failed, evidence, rules)
+        return "rejected", failed
     if unclear or not rules:
-        return Evaluation("inconclusive", unclear or ("no_rules",), evidence, rules)
-    return Evaluation("accepted", (), evidence, rules)
+        return "inconclusive", unclear or ("no_rules",)
+    return "accepted", ()
 
 
-def fraction_text(value: Fraction | None) -> str | None:
-    """Return "n/d", the exact form in which decisions carry numbers."""
-    return None if value is None else f"{value.numerator}/{value.denominator}"
+def _standings(plan: Plan, matrix: Matrix, rows: Mapping[str, Row]) -> dict[str, Standing]:
+    """Return the numbers of every configuration over the cases that `choose` speaks of."""
+    mark, choose = plan.pass_mark, plan.pass_mark.choose
+    if choose is None:
+        return {}
+    wanted = measured_cases(choose.of, matrix)
+    found = {}
+    for item in plan.configurations:
+        if item.name not in rows:
+            continue
+        row = [(case, repeats) for case, repeats in rows[item.name] if case in wanted]
+        rival: Row = [
+            (case, [None if cell is None or doubtful(cell) else cell for cell in repeats])
+            for case, repeats in rows[item.name]
+        ]
+        bounded = [(case, repeats) for case, repeats in rival if case in wanted]
+        floors: Result = "pass"
+        if choose.best_among == "floors_met":
+            results = {_rule(rule, plan, matrix, rival, "bound").result for rule in mark.rules}
+            floors = next(word for word in _WORST_FIRST if word in results)
+        cells = [cell for _, repeats in row for cell in repeats]
+        found[item.name] = Standing(
+            name=item.name,
+            candidate=item.role == "candidate",
+            comparable=len(row) == len(wanted),
+            own=span_of(choose.of, row, plan.verdict.case, mark.errors),
+            rival=span_of(choose.of, bounded, plan.verdict.case, "bound"),
+            floors=floors,
+            answered=any(cell is not None and cell.known for _, repeats in bounded for cell in repeats),
+            cost=cost_per_trial(item.pricing, cells, mark.declared_usage == "accept"),
+            currency=item.pricing.currency if item.pricing is not None else None,
+            latency_ms=median_latency(cells),
+        )
+    return found
 
 
 # -------------------------------------------------------------------------------------------------------- evidence
@@ -120,139 +178,82 @@ def _demand(name: str, met: bool, wanted: str, found: str) -> EvidenceResult:
 
 # ----------------------------------------------------------------------------------------------------------- rules
 
-
-def _rule(rule: Rule, plan: Plan, matrix: Matrix, row: Row) -> RuleResult:
-    """Return what one rule comes to."""
-    by_id = {case.id: case for case in matrix.cases}
-    if rule.must_pass is not None:
-        named = rule.must_pass
-        chosen = [(case, repeats) for case, repeats in row if selects(named, by_id[case])]
-        wanted = [case.id for case in matrix.cases if selects(named, case)]
-        if len(wanted) > len(chosen):
-            return _not_asked(rule, wanted, chosen)
-        return _must_pass(rule, chosen, rule.require or plan.verdict.case, plan.pass_mark.errors)
-    quantity = rule.of or ""
-    chosen = [(case, repeats) for case, repeats in row if selects(rule.where, by_id[case])]
-    if quantity not in RATES:
-        metric_cases = {case.id for case in matrix.cases if any(s.metric == quantity for s in matrix.applicable(case))}
-        chosen = [(case, repeats) for case, repeats in chosen if case in metric_cases]
-    wanted = [case.id for case in matrix.cases if selects(rule.where, case)]
-    if quantity not in RATES:
-        wanted = [case for case in wanted if case in metric_cases]
-    if len(wanted) > len(chosen):
-        return _not_asked(rule, wanted, chosen)
-    errors = plan.pass_mark.errors
-    if errors == "zero" and rule.at_most is not None:
-        errors = "bound"  # 0 is the better value there: an outage must not keep a ceiling
-    return _compare(rule, _span(quantity, chosen, plan.verdict.case, errors))
+_WORST_FIRST: tuple[Result, ...] = ("fail", "inconclusive", "pass")
+_NO_VALUE = {"tag": "(untagged)", "kind": "", "suite": "(no suite)"}
+"""What a case without a tag or a suite stands under."""
 
 
-def _not_asked(rule: Rule, wanted: list[str], chosen: Row) -> RuleResult:
-    """Return that a rule cannot be told: the matrix leaves out cases that it is about. Absent is not passed.
-
-    The mark and the test set are committed and the matrix is not: else it could leave out the hard ones.
-    """
-    asked = {case for case, _ in chosen}
+def _rule(rule: Rule, plan: Plan, matrix: Matrix, row: Row, errors: str) -> RuleResult:
+    """Return what one rule comes to; of one with `each`, what its copies come to together."""
+    selector = rule.where if rule.must_pass is None else rule.must_pass
+    about = None if rule.of is None else measured_cases(rule.of, matrix)
+    wanted = [case for case in matrix.cases if selects(selector, case) and (about is None or case.id in about)]
+    asked = dict(row)
+    fold = (rule.require if rule.must_pass is not None else None) or plan.verdict.case
+    threshold = None if rule.must_pass is not None else fraction_text(_threshold(rule))
+    if rule.each is None:
+        told = _told(rule, wanted, asked, fold, errors)
+        threshold = None if told["reason"] == "not_asked" else threshold
+        return RuleResult(id=rule.id, threshold=threshold, **told)
+    copies = tuple(
+        CopyResult(value=value, **_told(rule, cases, asked, fold, errors))
+        for value, cases in sorted(groups_of(rule.each, wanted).items())
+    )
+    result: Result = next(
+        (word for word in _WORST_FIRST if any(item.result == word for item in copies)), "inconclusive"
+    )
+    whole = _told(rule, wanted, asked, fold, errors)
     return RuleResult(
         id=rule.id,
-        result="inconclusive",
-        reason="not_asked",
-        cells=sum(len(repeats) for _, repeats in chosen),
-        cases=len(wanted),
-        unknown=0,
-        failing=tuple(case for case in wanted if case not in asked)[:10],
+        result=result,
+        reason=next((item.reason for item in copies if item.result == result), "no_cases"),
+        threshold=threshold,
+        cells=whole["cells"],
+        cases=whole["cases"],
+        unknown=whole["unknown"],
+        copies=copies,
     )
 
 
-def _span(quantity: str, row: Row, fold: Fold, errors: str) -> Span:
-    """Return the extremes of a quantity over the chosen cases."""
-    if quantity == "case_pass_rate":
-        return _case_rate(row, fold, errors)
-    if quantity == "trial_pass_rate":
-        return mean_extremes(row, _passed, errors, pooled=True)
-    if quantity == "error_rate":
-        return mean_extremes(row, _errored, "bound", pooled=True)
-    return mean_extremes(row, lambda cell: cell.value(quantity), errors, pooled=False)
+def groups_of(each: str, cases: Iterable[PlanCase]) -> dict[str, list[PlanCase]]:
+    """Return the cases by tag, kind or suite; a case with two tags stands under both."""
+    found: dict[str, list[PlanCase]] = {}
+    for case in cases:
+        values = case.tags if each == "tag" else (case.kind if each == "kind" else case.suite,)
+        for value in values or (None,):
+            found.setdefault(value or _NO_VALUE[each], []).append(case)
+    return found
 
 
-def _passed(cell: Cell) -> int | None:
-    return (MICRO if cell.outcome == "passed" else 0) if cell.known else None
+def _told(
+    rule: Rule, wanted: list[PlanCase], asked: Mapping[str, list[Any]], fold: Fold, errors: str
+) -> dict[str, Any]:
+    """Return what a rule comes to over these cases, as the fields of a result.
 
-
-def _errored(cell: Cell) -> int | None:
-    return {"error": MICRO, "skipped": None}.get(cell.final, 0)
-
-
-def mean_extremes(row: Row, value: Callable[[Cell], int | None], errors: str, *, pooled: bool) -> Span:
-    """Return the mean of the cases' means, or of all cells if `pooled`, with unknown cells at 0 and at 1.
-
-    Args:
-        value: the cell's value in millionths, None while unknown.
-        errors: "bound" keeps unknown cells at both extremes, "zero" puts them at 0, "exclude" leaves them out.
+    It cannot be told where the matrix leaves out cases that it is about: the mark and the test set are committed and
+    the matrix is not, else it could leave out the hard ones. Nor where there are fewer cases than the rule wants.
     """
-    sums: dict[int, list[int]] = {}
-    cells = cases = unknown = 0
-    for _, repeats in row:
-        known = [value(cell) if cell is not None else None for cell in repeats]
-        gaps = known.count(None)
-        cells += len(known)
-        unknown += gaps
-        weight = len(known) - gaps if errors == "exclude" else len(known)
-        if not weight:
-            continue
-        cases += 1
-        low = sum(item for item in known if item is not None)
-        group = sums.setdefault(1 if pooled else weight, [0, 0, 0])
-        group[0] += low
-        group[1] += low + (gaps * MICRO if errors == "bound" else 0)
-        group[2] += weight if pooled else 1
-    if not cases:
-        return Span(None, None, cells, 0, unknown)
-    number = sum(group[2] for group in sums.values())
-    low_sum = sum((Fraction(group[0], weight) for weight, group in sums.items()), Fraction(0))
-    high_sum = sum((Fraction(group[1], weight) for weight, group in sums.items()), Fraction(0))
-    return Span(low_sum / (number * MICRO), high_sum / (number * MICRO), cells, cases, unknown)
+    chosen: Row = [(case.id, asked[case.id]) for case in wanted if case.id in asked]
+    if len(wanted) > len(chosen):
+        left = tuple(case.id for case in wanted if case.id not in asked)[:10]
+        cells = sum(len(repeats) for _, repeats in chosen)
+        return _fields("inconclusive", "not_asked", cells, len(wanted), 0, failing=left)
+    if rule.must_pass is not None:
+        told = _must_pass(chosen, fold, errors)
+    else:
+        if errors == "zero" and rule.at_most is not None:
+            errors = "bound"  # 0 is the better value there: an outage must not keep a ceiling
+        told = _compared(rule, chosen, span_of(rule.of or "", chosen, fold, errors), errors)
+    if 0 < len(chosen) < rule.cases:
+        told.update(result="inconclusive", reason="too_few_cases")
+    return told
 
 
-def _case_rate(row: Row, fold: Fold, errors: str) -> Span:
-    """Return the share of cases whose repeats pass together."""
-    low = high = cases = cells = unknown = 0
-    for _, repeats in row:
-        cells += len(repeats)
-        unknown += sum(1 for cell in repeats if cell is None or not cell.known)
-        worst, best = case_passes(repeats, fold, errors)
-        if worst is None:
-            continue
-        cases += 1
-        low += worst
-        high += bool(best)
-    if not cases:
-        return Span(None, None, cells, 0, unknown)
-    return Span(Fraction(low, cases), Fraction(high, cases), cells, cases, unknown)
+def _fields(result: Result, reason: str, cells: int, cases: int, unknown: int, **more: Any) -> dict[str, Any]:
+    return {"result": result, "reason": reason, "cells": cells, "cases": cases, "unknown": unknown, **more}
 
 
-def case_passes(repeats: list[Cell | None], fold: Fold, errors: str) -> tuple[bool | None, bool | None]:
-    """Return whether a case passes with its unknown repeats failed, and with them passed; None if none is left.
-
-    A majority is strictly more than half of the planned repeats, or of the known ones under "exclude".
-    """
-    passed = sum(1 for cell in repeats if cell is not None and cell.known and cell.outcome == "passed")
-    unknown = sum(1 for cell in repeats if cell is None or not cell.known)
-    total = len(repeats)
-    if errors == "exclude":
-        total, unknown = total - unknown, 0
-    if errors == "zero":
-        unknown = 0
-    if not total:
-        return None, None
-
-    def folded(count: int) -> bool:
-        return {"all": count == total, "majority": 2 * count > total, "any": count > 0}[fold]
-
-    return folded(passed), folded(passed + unknown)
-
-
-def _must_pass(rule: Rule, row: Row, fold: Fold, errors: str) -> RuleResult:
+def _must_pass(row: Row, fold: Fold, errors: str) -> dict[str, Any]:
     """Fold each named case; all of them must pass."""
     failed, unclear = [], []
     cells = unknown = 0
@@ -266,23 +267,23 @@ def _must_pass(rule: Rule, row: Row, fold: Fold, errors: str) -> RuleResult:
             unclear.append(case)
     result: Result = "fail" if failed else "inconclusive" if unclear or not row else "pass"
     reason = {"fail": "case_failed", "inconclusive": "unknown_cells", "pass": "met"}[result]
-    return RuleResult(
-        id=rule.id,
-        result=result,
-        reason=reason if row else "no_cases",
-        cells=cells,
-        cases=len(row),
-        unknown=unknown,
-        failing=tuple((failed or unclear)[:10]),
+    return _fields(
+        result, reason if row else "no_cases", cells, len(row), unknown, failing=tuple((failed or unclear)[:10])
     )
 
 
-def _compare(rule: Rule, span: Span) -> RuleResult:
+def _threshold(rule: Rule) -> Fraction:
+    return Fraction((rule.at_least if rule.at_least is not None else rule.at_most) or "0")
+
+
+def _compared(rule: Rule, row: Row, span: Span, errors: str) -> dict[str, Any]:
     """Compare a span with the rule's threshold; both ends inclusive."""
-    text = rule.at_least if rule.at_least is not None else rule.at_most
-    threshold = Fraction(text or "0")
+    threshold = _threshold(rule)
     result: Result = "inconclusive"
     reason = "unknown_cells"
+    short = tuple(_with_fewer_than(draws_of(rule.of) or 0, row, errors))[:10]
+    if short:
+        return _fields(result, "k_exceeds_repeats", span.cells, span.cases, span.unknown, failing=short)
     if span.low is None or span.high is None:
         reason = "no_metric"
     elif rule.at_least is not None:
@@ -294,14 +295,12 @@ def _compare(rule: Rule, span: Span) -> RuleResult:
         result, reason = "pass", "met"
     elif span.low > threshold:
         result, reason = "fail", "above"
-    return RuleResult(
-        id=rule.id,
-        result=result,
-        reason=reason,
-        threshold=fraction_text(threshold),
-        low=fraction_text(span.low),
-        high=fraction_text(span.high),
-        cells=span.cells,
-        cases=span.cases,
-        unknown=span.unknown,
-    )
+    low, high = fraction_text(span.low), fraction_text(span.high)
+    return _fields(result, reason, span.cells, span.cases, span.unknown, low=low, high=high)
+
+
+def _with_fewer_than(k: int, row: Row, errors: str) -> Iterable[str]:
+    """Yield the cases with fewer repeats than k: a chance over k of them is not known, and not that of the others."""
+    for case, repeats in row:
+        if sum(1 for cell in repeats if errors != "exclude" or (cell is not None and cell.known)) < k:
+            yield case

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from trialplate.record.matrix import selects
 from trialplate.record.values import PassMark, Plan, Rule, Selector
-from trialplate.rules.passmark import RATES
+from trialplate.rules.quantities import RATES, draws_of
 
-__all__ = ["mark_problems", "plan_problems"]
+__all__ = ["costs_in", "mark_problems", "plan_problems"]
 
 
 def mark_problems(mark: PassMark) -> Iterator[str]:
@@ -20,14 +20,30 @@ def mark_problems(mark: PassMark) -> Iterator[str]:
     for rule in mark.rules:
         if _kinds(rule) != 1:
             yield f"rule {rule.id} is not exactly one of at_least, at_most and must_pass"
-        elif rule.must_pass is not None and (rule.of is not None or rule.where != Selector()):
-            yield f"rule {rule.id}: must_pass takes no of: and no where:"
+        elif rule.must_pass is not None and (rule.of is not None or rule.each or rule.where != Selector()):
+            yield f"rule {rule.id}: must_pass takes no of:, no each: and no where:"
         elif rule.must_pass is None and (rule.of is None or rule.require is not None):
             yield f"rule {rule.id}: a threshold needs of:, and takes no require:"
+    choose = mark.choose
+    if choose is None and (mark.require, mark.absent_rivals, mark.declared_usage) != ("eligible", "bound", "refuse"):
+        yield "require, absent_rivals and declared_usage say how a choice is made, and there is no choose"
+    if choose is not None and (choose.of == "error_rate" or len(set(choose.tie_break)) != len(choose.tie_break)):
+        yield "choose compares what is better the higher it is, and names what breaks a tie once"
+    if choose is not None and choose.within is None and (choose.against, choose.best_among) != ("best", "all"):
+        yield "choose: against and best_among say what within is counted from, and there is no within"
 
 
 def _kinds(rule: Rule) -> int:
     return sum(item is not None for item in (rule.at_least, rule.at_most, rule.must_pass))
+
+
+def costs_in(plan: Plan) -> list[str]:
+    """Return the currencies in which `choose` would compare candidates; one that is free has none."""
+    choose = plan.pass_mark.choose
+    if choose is None or (choose.by != "cheapest" and "cost" not in choose.tie_break):
+        return []
+    priced = [item.pricing for item in plan.configurations if item.role == "candidate" and item.pricing is not None]
+    return list(dict.fromkeys(pricing.currency for pricing in priced if not pricing.free))
 
 
 def plan_problems(plan: Plan) -> Iterator[str]:
@@ -38,8 +54,13 @@ def plan_problems(plan: Plan) -> Iterator[str]:
         yield "two configurations or two scorers share a name"
     if any(name not in names for line in plan.matrix for name in line.configurations):
         yield "the matrix names a configuration that is not in the plan"
-    if any(item.metric in RATES for item in plan.scorers):
+    if any(item.metric in RATES or draws_of(item.metric) for item in plan.scorers):
         yield "a scorer's metric has the name of a rate"
+    choose = plan.pass_mark.choose
+    if len(costs_in(plan)) > 1:
+        yield "choose compares costs in two currencies"
+    if choose is not None and choose.against not in ("best", *names):
+        yield "choose names a reference that is not in the plan"
     for case in plan.test_set.cases:
         metrics = [item.metric for item in plan.scorers if selects(item.cases, case)]
         if len(set(metrics)) != len(metrics):

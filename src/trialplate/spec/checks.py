@@ -14,10 +14,10 @@ from typing import Any, NoReturn
 from trialplate.errors import SpecError
 from trialplate.record.matrix import Matrix, narrow, selects
 from trialplate.record.values import Case, Configuration, Evidence, Opening, Plan, Rule, Scorer, Selector
-from trialplate.rules.passmark import RATES
+from trialplate.rules.quantities import RATES, draws_of, measured_cases
+from trialplate.spec.check_choose import check_choose, check_copies, check_draws, check_quantity
 from trialplate.spec.document import Path
 from trialplate.spec.entries import RECORDED_RUNNERS
-from trialplate.spec.nearest import suggestion
 from trialplate.spec.placeholders import fill_url
 from trialplate.spec.project import Project
 from trialplate.spec.reference_checks import check_references
@@ -54,6 +54,7 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
         seen.add(rule.id)
         warnings += _check_selected(rule, matrix, project, _below(where, index))
         warnings += _check_rule(rule, plan, matrix, candidates, _below(where, index))
+    warnings += check_choose(plan, matrix, candidates, where)
     if plan.cache == "replay" and plan.pass_mark.evidence.calls == "live":
         warnings.append(f"{where(('run', 'cache'))}: a replayed run decides nothing under evidence: {{calls: live}}")
     if plan.cache == "auto" and plan.pass_mark.evidence.calls == "live":
@@ -76,7 +77,7 @@ def _check_metrics(scorers: Sequence[Scorer], cases: Sequence[Case], where: _Whe
     """Two scorers give one metric only on different cases."""
     for index, scorer in enumerate(scorers):
         place = where(("scorers", scorer.name, "metric"))
-        if scorer.metric in RATES:
+        if scorer.metric in RATES or draws_of(scorer.metric):
             _refuse(place, f'"{scorer.metric}" is always there and is no scorer\'s', "name the metric otherwise")
         for other in scorers[:index]:
             if other.metric == scorer.metric:
@@ -183,29 +184,22 @@ def _check_rule(
     rule: Rule, plan: Plan, matrix: Matrix, candidates: Sequence[Configuration], where: Callable[..., str]
 ) -> Iterator[str]:
     """A rule must have something to speak about."""
-    if rule.must_pass is not None:
-        named, key = rule.must_pass, "must_pass"
-    else:
-        named, key = rule.where, "of"
-        metrics = {scorer.metric for scorer in plan.scorers}
-        if rule.of not in metrics and rule.of not in RATES:
-            message = f'rule "{rule.id}": no scorer gives "{rule.of}"'
-            _refuse(where(key), message, suggestion(rule.of or "", {*metrics, *RATES}))
+    named, key = (rule.where, "of") if rule.must_pass is None else (rule.must_pass, "must_pass")
+    if rule.must_pass is None:
+        check_quantity(rule.of or "", f'rule "{rule.id}"', plan, where(key))
         if rule.at_least == "0" or rule.at_most == "1":
             yield f'{where()}: rule "{rule.id}" holds whatever the answers are'
-    wanted = [
-        selects(named, case)
-        and (rule.of in (None, *RATES) or any(scorer.metric == rule.of for scorer in matrix.applicable(case)))
-        for case in matrix.cases
-    ]
-    reached = {
-        item.name: sum(
-            1 for is_wanted, repeats in zip(wanted, matrix.counts[item.name], strict=True) if is_wanted and repeats
-        )
+    measured = {case.id for case in matrix.cases} if rule.of is None else measured_cases(rule.of, matrix)
+    wanted = [case.id in measured and selects(named, case) for case in matrix.cases]
+    repeats = {
+        item.name: [times for is_wanted, times in zip(wanted, matrix.counts[item.name], strict=True) if is_wanted]
         for item in candidates
     }
+    reached = {name: sum(1 for times in row if times) for name, row in repeats.items()}
     if not any(reached.values()):
         _refuse(where(key), f'rule "{rule.id}" meets no case that is asked and measured', "widen it, or the matrix")
+    check_copies(rule, [case for case, is_wanted in zip(matrix.cases, wanted, strict=True) if is_wanted], where)
+    yield from check_draws(rule, repeats, where)
     for name, count in reached.items():
         if not count:
             yield f'{where()}: rule "{rule.id}" has no cases for {name}, which stays inconclusive'

@@ -68,7 +68,7 @@ def freeze(project: Project, secret: bytes, *, cache: CacheMode | None = None) -
         scorers=scorers,
         matrix=lines,
         verdict=Verdicts(trial=author.verdict.trial, case=author.verdict.case),
-        pass_mark=author.pass_mark.resolved(),
+        pass_mark=resolve.pass_mark(project, configurations),
         concurrency=author.run.concurrency,
         order=author.run.order,
         cache=mode,

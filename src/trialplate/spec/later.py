@@ -56,6 +56,7 @@ _RUNNERS = (*_HOSTED, "trace", "agent")
 _THIS_RUNNERS = "runners: anthropic, openai-compatible, http, command, python, stand-in"
 _SCORERS = ("similarity", "trajectory", "container", "checks", "judge")
 _THIS_SCORERS = "scorer types: exact, contains, regex, numeric, choice, json-schema, json-subset, command, python"
+_EACH = "take it out: each configuration is decided on by itself already"
 _ESTIMATE = "write basis: estimate, which compares the measured mean as it is"
 
 LATER: tuple[Refusal, ...] = (
@@ -81,26 +82,20 @@ LATER: tuple[Refusal, ...] = (
         _later(f"{place}.kind", "the case kind {value}", "trace", "workspace", hint="this version runs kind: prompt")
         for place in ("matrix.*.cases", "scorers.*.cases", "pass_mark.rules.*.where", "pass_mark.rules.*.must_pass")
     ),
-    _later("pass_mark.require", "gating on the chosen model", "chosen"),
     _later("pass_mark.confidence", "a rule over a confidence bound"),
     _later("pass_mark.over", "saying what a confidence bound speaks of"),
     _later("pass_mark.unit", "counting cases from one source as one"),
     _later("pass_mark.family", "dividing alpha among the candidates"),
-    _later("pass_mark.absent_rivals", "choosing among models"),
-    _later("pass_mark.declared_usage", "choosing among models"),
     _later("pass_mark.evidence.judge", "a demand on a judge's agreement with a person"),
-    _later("pass_mark.attempts.max", "a highest number of attempts"),
     _later("pass_mark.attempts.spend", "spending alpha over attempts"),
-    _later("pass_mark.attempts.scope", "counting attempts over all profiles of a model", "model"),
-    _later("pass_mark.attempts.use", "counting the last attempt only", "last"),
-    _later("pass_mark.choose", "choosing among the models that pass"),
+    _later("pass_mark.choose.basis", "choosing over a confidence bound", "bound", cut=1, hint=_ESTIMATE),
+    _later("pass_mark.choose.keep", "keeping the one that is in use while none is shown to be as good"),
     _later("pass_mark.stop", "stopping a run early"),
     _later("pass_mark.baseline", "a baseline for rules against regressions"),
     _later("pass_mark.rules.*.any_of", "a rule that holds if one of several does", cut=1),
     _later("pass_mark.rules.*.not_worse_than", "comparing with another model or record", cut=1),
     _later("pass_mark.rules.*.no_regressions", "comparing with an earlier record", cut=1),
-    _later("pass_mark.rules.*.each", "one copy of a rule for each tag, kind or configuration", cut=1),
-    _later("pass_mark.rules.*.cases", "a rule's own lowest number of cases", cut=1),
+    _later("pass_mark.rules.*.each", "one copy of a rule for each {value}", "configuration", cut=1, hint=_EACH),
     _later("pass_mark.rules.*.range", "a metric outside 0 to 1", cut=1),
     _later("pass_mark.rules.*.correct_for_judge", "correcting a judge's verdicts", cut=1),
     _later("pass_mark.rules.*.basis", "a rule over a confidence bound", "bound", cut=1, hint=_ESTIMATE),
@@ -191,8 +186,10 @@ def refuse(document: Document) -> tuple[list[Problem], Any]:
                 found.append((path[: len(path) - refusal.cut], path, message, refusal.hint, True))
     message = f"a rule without basis is a rule over a confidence bound, which {_NOT_YET}"
     found += [(path, path, message, _ESTIMATE, False) for path in _bound_rules(document.value)]
+    message = f"a choice without basis is one over a confidence bound, which {_NOT_YET}"
+    found += [(path, path, message, _ESTIMATE, False) for path in _bound_choice(document.value)]
     for path, value in _matches(document.value, ("pass_mark", "rules", "*", "of")):
-        if isinstance(value, dict):
+        if isinstance(value, dict) and not any(nearest(str(name), ["pass_at", "pass_hat"]) for name in value):
             message = f'"of: {{{next(iter(value), "")}: ...}}": a quantity other than a metric or a rate {_NOT_YET}'
             found.append((path[:-1], path, message, _HINT, True))
     found += _placeholders(document.value)
@@ -261,6 +258,13 @@ def _bound_rules(value: Any) -> Iterator[Path]:
         # A misspelt basis is told as such, and makes no rule over a bound.
         is_threshold = isinstance(rule, dict) and ("at_least" in rule or "at_most" in rule)
         if is_threshold and not any(nearest(name, ["basis"]) for name in rule):
+            yield path
+
+
+def _bound_choice(value: Any) -> Iterator[Path]:
+    """Yield a choice that does not say `basis`: it would be over a bound."""
+    for path, choice in _matches(value, ("pass_mark", "choose")):
+        if isinstance(choice, dict) and not any(nearest(str(name), ["basis"]) for name in choice):
             yield path
 
 

@@ -182,12 +182,13 @@ def _kind_of(value: Any) -> str:
 
 
 _KINDS_OF_RULE = frozenset({"at_least", "at_most", "must_pass"})
-_OF_A_RULE = frozenset({*_KINDS_OF_RULE, "id", "of", "basis", "where", "require"})
+_OF_A_RULE = frozenset({*_KINDS_OF_RULE, "id", "of", "basis", "where", "each", "cases", "require"})
 _MISSING = {
     "repeats": "add repeats: 3; trials = configurations x cases x repeats",
     "pass_mark": "add pass_mark: with at least one rule; it is committed before the first trial",
     "trialplate": "begin the file with trialplate: 1",
     "of": "add of: with a metric, trial_pass_rate, case_pass_rate or error_rate",
+    "by": "add by: cheapest, best or fastest",
     "runner": "add runner: anthropic, openai-compatible, http, command, python or stand-in",
     "request": 'add request: {url: ..., body: {question: "{{input}}"}}',
     "subject": "add subject: with your version or digest of the service; attempts are counted by it",
@@ -305,6 +306,10 @@ _HINTS: dict[str | int, str] = {
     "pricing": 'write pricing: {input: "0.10", output: "0.50"} per million tokens, or pricing: free',
     "at_least": "write a share such as 0.90",
     "at_most": "write a share such as 0.05",
+    "of": "write a metric or a rate, or {pass_at: 2} or {pass_hat: 2}",
+    "max": "write a whole number, such as 2",
+    "within": "write a share such as 0.03 for 3 points",
+    "choose": "write choose: {by: cheapest, of: correct, within: 0.03, basis: estimate}",
     "rules": "write rules: [{id: correct, at_least: 0.90, of: correct, basis: estimate}]",
 }
 
@@ -322,8 +327,9 @@ def _sentence(kind: str, detail: ErrorDetails, here: Any, path: Path) -> tuple[s
     if kind == "literal_error":
         message = _LITERALS.get(key, message)
     if kind != "decimal_comma" and not (len(path) == 2 and path[0] in ("models", "profiles", "scorers")):  # a name
-        in_evidence = path[:2] == ("pass_mark", "evidence")
-        hint = (_EVIDENCE_HINTS if in_evidence and key in _EVIDENCE_HINTS else _HINTS).get(key, hint)
+        of_a_rule = path[:2] == ("pass_mark", "rules") and "cases" in path
+        counted = (path[:2] == ("pass_mark", "evidence") or of_a_rule) and key in _EVIDENCE_HINTS
+        hint = (_EVIDENCE_HINTS if counted else _HINTS).get(key, hint)
     if isinstance(key, int):
         key = f"{path[-2]}[{key}]"
     return f'"{key}": {message}', hint

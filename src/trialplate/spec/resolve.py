@@ -22,6 +22,7 @@ from trialplate.record.values import (
     Limits,
     MatrixLine,
     Opening,
+    PassMark,
     PlanFile,
     PlanText,
     Pricing,
@@ -47,7 +48,7 @@ from trialplate.spec.project import Project
 from trialplate.spec.resolve_scorers import command_notes
 from trialplate.spec.stand_in import script
 
-__all__ = ["Vault", "configurations", "matrix_lines"]
+__all__ = ["Vault", "configurations", "matrix_lines", "pass_mark"]
 
 _PORTS = {"http": 80, "https": 443}
 _MAX_TOKENS = 4096
@@ -294,3 +295,24 @@ def _stand_in(entry: StandInModel, model: str, project: Project, vault: Vault) -
     where = project.document.where(("models", model, "answers"))
     answers = script(entry.answers, project.texts, {case.id for case in project.cases}, where)
     return {"texts": (vault.text("answers", answers),)}, []
+
+
+def pass_mark(project: Project, made: Sequence[Configuration]) -> PassMark:
+    """Return the pass mark, the reference of its choice named as a configuration.
+
+    Raises:
+        SpecError: the reference is none, or a model that has several profiles here.
+    """
+    mark = project.author.pass_mark.resolved()
+    if mark.choose is None or mark.choose.against == "best":
+        return mark
+    wanted, where = mark.choose.against, project.document.where(("pass_mark", "choose", "against"))
+    names = [item.name for item in made]
+    named = [wanted] if wanted in names else [item.name for item in made if item.model == wanted]
+    if len(named) > 1:
+        raise SpecError(f'"{wanted}" has several profiles', where=where, hint=f"name one of {', '.join(named)}")
+    if not named:
+        raise SpecError(
+            f'there is no "{wanted}" to compare with', where=where, hint=suggestion(wanted, [*names, "best"])
+        )
+    return mark.replace(choose=mark.choose.replace(against=named[0]))

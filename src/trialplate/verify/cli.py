@@ -24,7 +24,7 @@ from trialplate.errors import (
     VerificationError,
     nearest,
 )
-from trialplate.record.entries import Decision
+from trialplate.record.decisions import Decision
 from trialplate.record.frozen import Value
 from trialplate.record.note import PublicKey, open_note, parse_checkpoint, parse_key
 from trialplate.verify import text
@@ -95,6 +95,7 @@ def _add_gate(commands: Any) -> argparse.ArgumentParser:
     )
     made.add_argument("run", metavar="RUN", help="a path, a run id, its beginning, or latest")
     made.add_argument("--model", metavar="NAME[/PROFILE]", help="the configuration to decide on")
+    made.add_argument("--chosen", action="store_true", help="accept it only if it is the one that the mark chooses")
     made.add_argument("--no-append", action="store_true", help="decide without appending the decision to the ledger")
     return made
 
@@ -170,17 +171,22 @@ def verify_paths(
 
 
 class Gated(Value, kw_only=False):
-    """What was verified, and the decision, if the evidence holds."""
+    """What was verified, and the decisions, if the evidence holds: one, or one per candidate where none is chosen."""
 
     verified: Verified
-    decision: Decision | None
+    decisions: tuple[Decision, ...]
+    must_be_chosen: bool = False
+    """Nobody named a configuration, or whoever did wants it to be the chosen one."""
 
     @property
     def exit_code(self) -> int:
         """Return 0 for accepted and nothing else."""
-        if self.decision is None:
+        if not self.decisions:
             return EXIT_NEGATIVE if self.verified.report.holds else EXIT_UNTRUSTED
-        return EXIT_DONE if self.decision.decision == "accepted" else EXIT_NEGATIVE
+        first = self.decisions[0]
+        chosen = first.choice is not None and first.choice.chosen == first.configuration
+        accepted = len(self.decisions) == 1 and first.decision == "accepted" and (chosen or not self.must_be_chosen)
+        return EXIT_DONE if accepted else EXIT_NEGATIVE
 
 
 def gate_run(options: argparse.Namespace, environ: Mapping[str, str]) -> Gated:
@@ -193,14 +199,20 @@ def gate_run(options: argparse.Namespace, environ: Mapping[str, str]) -> Gated:
         )
     done = verify(Found(ledger, run), reader_of(environ, options.trust, options.against))
     if done.gate is None or not done.report.holds:
-        return Gated(done, None)
-    return Gated(done, done.gate.decide(configuration_named(done.gate.record, options.model)))
+        return Gated(done, ())
+    chooses = done.gate.record.plan.pass_mark.choose is not None
+    if options.chosen and not chooses:
+        raise UsageError("--chosen: this run's pass mark chooses nothing", hint="leave it out, or give it a choose:")
+    if options.model is None and chooses:
+        return Gated(done, done.gate.decide_chosen(), must_be_chosen=True)
+    name = configuration_named(done.gate.record, options.model)
+    return Gated(done, (done.gate.decide(name),), must_be_chosen=options.chosen)
 
 
 def show_gate(options: argparse.Namespace, gated: Gated) -> None:
     """Print a decision, or why there is none."""
-    done, decision = gated.verified, gated.decision
-    if decision is None or done.gate is None:
+    done, decisions = gated.verified, gated.decisions
+    if not decisions or done.gate is None:
         if options.json:
             print_json(text.report_json(done.report))
         else:
@@ -208,9 +220,15 @@ def show_gate(options: argparse.Namespace, gated: Gated) -> None:
             holds = done.report.holds
             print(f"NO DECISION: {'the run has no signed record' if holds else 'the evidence does not hold'}")
     elif options.json:
-        print_json(text.decision_json(decision, done.report))
+        print_json(text.decision_json(decisions, done.report))
     else:
-        print("\n".join(text.decision_lines(decision, done.gate.record.plan.pass_mark, done.report)))
+        mark = done.gate.record.plan.pass_mark
+        for decision in decisions:
+            print("\n".join(text.decision_lines(decision, mark, done.report)))
+        print(done.report.uses)
+        choice = decisions[0].choice
+        if gated.must_be_chosen and choice is not None:
+            print(f"chosen: {text.chosen_text(choice)}")
 
 
 def reader_of(environ: Mapping[str, str], trust: Sequence[str] = (), against: Sequence[str] = ()) -> Reader:

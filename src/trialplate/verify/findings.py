@@ -159,6 +159,8 @@ class Report:
         self.checkpoint = ""
         """Origin, size and root of the ledger that was read."""
         self.level = "A0"
+        self.uses = ""
+        """Which use of its test set a run is, in words."""
 
     def found(self, code: str, message: str, where: str = "", *, note: bool = False) -> None:
         """Add a finding."""

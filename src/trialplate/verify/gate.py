@@ -8,19 +8,22 @@ size it then had.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
 from trialplate.errors import FormatError, UsageError, VerificationError, nearest
 from trialplate.record import canonical
-from trialplate.record.entries import AttemptResult, CommitPassMark, Decision, DecisionWord, RunConfiguration, RunStart
+from trialplate.record.decisions import AttemptResult, Decision
+from trialplate.record.entries import CommitPassMark, RunConfiguration, RunStart
 from trialplate.record.frozen import Value
-from trialplate.record.matrix import narrow
+from trialplate.record.matrix import model_key, narrow
 from trialplate.record.values import Plan
-from trialplate.rules.attempts import combine
+from trialplate.rules.attempts import combine, number_of
+from trialplate.rules.cells import Board
+from trialplate.rules.fitting import fitted
 from trialplate.rules.loosening import looser
-from trialplate.rules.passmark import evaluate
+from trialplate.rules.passmark import Evaluation, evaluate, evaluate_all
 from trialplate.verify.findings import Finding, Report, counted
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
 from trialplate.verify.record_view import RecordView, board_at, read_plan, read_record
@@ -93,11 +96,13 @@ class Gate:
         """Runs that a stated decision counts and whose records are not here."""
         self._standings: dict[str, _Standing] = {}
         """How other runs stand to this one, by run id."""
-        self._judged: dict[tuple[str, str, int], DecisionWord] = {}
-        """Decisions on other attempts: one thing under many names asks for each of them many times."""
+        self._results: dict[tuple[str, int, str, bool], dict[str, Evaluation]] = {}
+        """Own results by configuration, of a run at a size: each is asked for often."""
+        self._models: dict[str, Mapping[str, str] | None] = {}
+        """Model keys by configuration, of a run; None where its plan is not here."""
 
     def decide(self, configuration: str, before: int | None = None, stated: Decision | None = None) -> Decision:
-        """Return the decision on a configuration.
+        """Return the decision on a configuration, as a ledger can state it.
 
         Args:
             before: as of this ledger entry; None is now.
@@ -111,14 +116,15 @@ class Gate:
         root = record.signed.checkpoint.root if size == record.size else record.roots.get(size, b"")
         end = self.ledger.end_of(record.run_id, before)
         finished = end is not None and end.body.size == size and closed is not None and closed.complete
-        own = evaluate(record.plan, record.matrix, configuration, board, selection=start.selection, finished=finished)
+        own = self._result(record, configuration, size, start.selection, finished=finished, board=board)
         attempts = tuple(self._attempts(configuration, before, stated))
-        decision, reasons = combine(own.decision, own.reasons, attempts)
+        rule = record.plan.pass_mark.attempts
+        decision, reasons = combine(own.decision, own.reasons, attempts, rule, record.run_id, self._later)
         if start.selection == "pilot":
             decision, reasons = "inconclusive", ("pilot",)
         elif self.ledger.waived(record.run_id, before):
             decision, reasons = "inconclusive", ("waived",)
-        return Decision(
+        whole = Decision(
             run_id=record.run_id,
             configuration=configuration,
             decision=decision,
@@ -130,7 +136,17 @@ class Gate:
             evidence=own.evidence,
             rules=own.rules,
             attempts=attempts,
+            attempt=number_of(attempts, self._later) if rule.max is not None and start.selection == "full" else 0,
+            choice=own.choice,
         )
+        return whole if stated is not None and stated.cut is None else fitted(whole)
+
+    def decide_chosen(self) -> tuple[Decision, ...]:
+        """Return the decision on the configuration that the mark chooses, or on every candidate if it chooses none."""
+        there = [item.name for item in self.record.plan.configurations if item.role == "candidate"]
+        found = tuple(self.decide(name) for name in there if name in self.record.matrix.counts)
+        chosen = [item for item in found if item.choice is not None and item.choice.chosen == item.configuration]
+        return tuple(chosen) or found
 
     def check_decisions(self) -> None:
         """V19: every decision that the ledger states about this run follows from the records as they then were."""
@@ -154,7 +170,9 @@ class Gate:
             others.update({(attempt.run_id, attempt.configuration): attempt for attempt in found})
         uses = [entry.body.run_id for entry in self._uses]
         use = uses.index(self.record.run_id) + 1
-        told = ", ".join(f"{item.run_id} {attempt_text(item)}" for item in others.values())
+        self.report.uses = f"use {use} of {len(uses)} of this test set"
+        told = ", ".join(f"{item.run_id} {attempt_text(item)}" for item in list(others.values())[:10])
+        told += f" and {len(others) - 10} more" if len(others) > 10 else ""
         what = f"{counted(len(others), 'other full run')} of these configurations" + (f": {told}" if told else "")
         self.report.passed("V18", f"{what}; use {use} of {len(uses)} of these cases")
         self._check_mark(uses)
@@ -169,10 +187,10 @@ class Gate:
             return
         less = looser(earlier.mark, commit.mark)
         told = f"looser than the one before: {'; '.join(less)}" if less else "not looser than the one before"
+        why = f"the reason given: {commit.reason}" if commit.reason else "no reason was given"
         message = f"this pass mark was committed after {counted(len(before), 'run')} on these cases; it is {told}"
-        self.report.found(
-            "MARK-AFTER-RUNS", message, f"{self.ledger.folder.name}/entries.jsonl:{ref.seq + 1}", note=True
-        )
+        where = f"{self.ledger.folder.name}/entries.jsonl:{ref.seq + 1}"
+        self.report.found("MARK-AFTER-RUNS", f"{message}; {why}", where, note=True)
 
     def _mark_at(self, seq: int) -> CommitPassMark | None:
         body = self.ledger.entries[seq].body if seq < len(self.ledger.entries) else None
@@ -184,7 +202,13 @@ class Gate:
         if stated.configuration not in self.record.matrix.counts or stated.record_size > self.record.size:
             self.report.found("DECISION", "is about a configuration or a size that this record does not have", where)
             return
+        seen, self.unseen = self.unseen, set()
         derived = self.decide(stated.configuration, entry.seq, stated)
+        without, self.unseen = bool(self.unseen), self.unseen | seen
+        # What it says of runs that are not here is cut out of it: only the rest of it can be held to the record.
+        fair = stated.decision != "accepted" or derived.reasons in ((), ("attempt_open",))
+        if without and stated.cut is not None and fair and stated.evidence == derived.evidence:
+            return
         if derived != stated:
             wrong = [name for name, value in stated.__dict__.items() if value != getattr(derived, name)]
             said = f"{stated.configuration} is stated {stated.decision}"
@@ -202,7 +226,7 @@ class Gate:
             other: RunStart = entry.body
             if before is not None and entry.seq >= before:
                 return
-            alike = [item for item in other.configurations if item.attempt_key == mine.attempt_key]
+            alike = self._alike(other, mine, stated)
             if other.run_id == self.record.run_id:
                 alike = [item for item in alike if item.name != configuration]
             standing = self._standing(other)
@@ -213,6 +237,36 @@ class Gate:
                 for same in alike:
                     alias = None if same.name == configuration else same.name
                     yield self._attempt(other, same, alias, before, stated)
+
+    def _alike(self, other: RunStart, mine: RunConfiguration, stated: Decision | None) -> list[RunConfiguration]:
+        """Return the configurations of a run that are the same thing, or of the same model if the mark counts so.
+
+        Where another run's plan is not here, each of its configurations may be of this model.
+        """
+        same = [item for item in other.configurations if item.attempt_key == mine.attempt_key]
+        if self.record.plan.pass_mark.attempts.scope == "configuration":
+            return same
+        keys, own = self._model_keys(other), self._model_keys(self.record.start)
+        if keys is not None and own is not None:
+            return [item for item in other.configurations if keys.get(item.name) == own.get(mine.name)]
+        if stated is None:
+            return list(other.configurations)
+        self.unseen.add(other.run_id)
+        named = {item.configuration or mine.name for item in stated.attempts if item.run_id == other.run_id}
+        return [item for item in other.configurations if item in same or item.name in named]
+
+    def _model_keys(self, run: RunStart) -> Mapping[str, str] | None:
+        if run.run_id not in self._models:
+            plan = self._plan_of(run)
+            keys = None if plan is None else {item.name: model_key(item) for item in plan.configurations}
+            self._models[run.run_id] = keys
+        return self._models[run.run_id]
+
+    @cached_property
+    def _later(self) -> frozenset[str]:
+        """The runs that were started after this one."""
+        runs = [entry.body.run_id for entry in self.ledger.starts()]
+        return frozenset(runs[runs.index(self.record.run_id) + 1 :])
 
     @cached_property
     def _uses(self) -> list[LedgerEntry]:
@@ -276,19 +330,26 @@ class Gate:
             return said[0]
         view = self._other(other.run_id)
         if view is None or same.name not in view.matrix.counts:
-            if said:
+            if said or (stated is not None and stated.cut is not None):
                 self.unseen.add(other.run_id)
             return said[0] if said else found
-        decision = self._judge(view, same.name, end.body.size)
-        return found.replace(status="decided", size=end.body.size, decision=decision)
+        own = self._result(view, same.name, end.body.size, "full", finished=True)
+        return found.replace(status="decided", size=end.body.size, decision=own.decision)
 
-    def _judge(self, view: RecordView, name: str, size: int) -> DecisionWord:
-        key = (view.run_id, name, size)
-        if key not in self._judged:
+    def _result(
+        self, view: RecordView, name: str, size: int, selection: str, *, finished: bool, board: Board | None = None
+    ) -> Evaluation:
+        """Return a configuration's own result in a run, worked out once."""
+        made = self._results.setdefault((view.run_id, size, selection, finished), {})
+        if name in made:
+            return made[name]
+        if board is None:
             board = view.board if size == view.size else board_at(view.folder, view.plan, size)[0]
-            own = evaluate(view.plan, view.matrix, name, board, selection="full", finished=True)
-            self._judged[key] = own.decision
-        return self._judged[key]
+        if view.plan.pass_mark.choose is None:
+            made[name] = evaluate(view.plan, view.matrix, name, board, selection=selection, finished=finished)
+        else:
+            made.update(evaluate_all(view.plan, view.matrix, board, selection=selection, finished=finished))
+        return made[name]
 
     def _other(self, run_id: str) -> RecordView | None:
         """Return another run's record, verified once; a record that does not hold is a finding of this one."""

@@ -12,12 +12,11 @@ from typing import Any
 
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical
+from trialplate.record.decisions import Decision
 from trialplate.record.entries import (
     LEDGER_TYPES,
     CommitPassMark,
     CommitTestSet,
-    Decision,
-    EntryRef,
     Genesis,
     Pin,
     RunEnd,
@@ -26,6 +25,7 @@ from trialplate.record.entries import (
 )
 from trialplate.record.frozen import Value
 from trialplate.record.note import PublicKey, parse_key
+from trialplate.record.values import EntryRef
 from trialplate.rules.shape import mark_problems
 from trialplate.verify.findings import Report, counted
 from trialplate.verify.known import Known

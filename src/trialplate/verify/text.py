@@ -6,13 +6,14 @@ Numbers are shown with as many digits as it takes to tell them from what they ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from trialplate.record import codec
-from trialplate.record.entries import Decision, RuleResult
+from trialplate.record.decisions import Choice, Contender, CopyResult, Decision, RuleResult
 from trialplate.record.frozen import Json
-from trialplate.record.values import PassMark, Rule, Selector
+from trialplate.record.values import AttemptsRule, Choose, PassMark, Rule, Selector
+from trialplate.rules.quantities import draws_of
 from trialplate.verify.findings import CHECKS, Report, counted
 from trialplate.verify.gate import attempt_text
 
@@ -29,6 +30,10 @@ REASONS = {
     "infrastructure_errors": "too many trials were lost to the infrastructure",
     "cases": "too few cases",
     "repeats": "too few repeats",
+    "within": "it is further from its reference than the mark allows, or that cannot be told",
+    "not_chosen": "the mark asks for the chosen configuration, and this is not the one",
+    "choice_open": "the mark asks for the chosen configuration, and which one that is cannot be told",
+    "attempt_max": "the mark allows fewer attempts than have been made at this",
     "attempt_rejected": "another run of this configuration on these cases was rejected",
     "attempt_open": "another run of this configuration on these cases is open or missing: resume or waive it",
 }
@@ -118,22 +123,119 @@ def report_json(report: Report) -> Json:
 def decision_lines(decision: Decision, mark: PassMark, report: Report) -> Iterator[str]:
     """Yield a decision in words: each rule with its numbers and margin, the evidence, the attempts, the level."""
     yield f"{decision.decision.upper()} {decision.configuration} in run {decision.run_id}"
-    for result, rule in zip(decision.rules, mark.rules, strict=True):
-        yield f"  rule {result.id}: {rule_text(rule, result, mark.errors)}"
+    if decision.choice is not None and mark.choose is not None:
+        yield from choice_lines(decision, decision.choice, mark.choose)
+    by_id = {rule.id: rule for rule in mark.rules}
+    for result in decision.rules:
+        yield f"  rule {result.id}: {rule_text(by_id[result.id], result, mark.errors)}"
+        for copy in _worth_showing(result.copies):
+            told = copy_text(by_id[result.id], result, copy, mark.errors)
+            yield f"    {by_id[result.id].each} {visible(copy.value)}: {told}"
+    if decision.cut is not None:
+        told = ", ".join(f"{counted(getattr(decision.cut, part), part[:-1])}" for part in _CUT)
+        yield f"  cut: too long for a line of the ledger, so only what stands in the way is stated; in all {told}"
     for item in decision.evidence:
         if not item.met:
             yield f"  evidence {item.name}: wanted {item.wanted}, found {item.found}"
     for reason in decision.reasons:
         if reason in REASONS:
             yield f"  because: {REASONS[reason]}"
-    for attempt in decision.attempts:
-        yield f"  attempt: run {attempt.run_id} {attempt_text(attempt)}"
-    if not decision.attempts:
-        yield "  attempts: there is no other full run of this configuration on these cases"
+    yield from _attempt_lines(decision, mark.attempts)
     for note in report.findings:
         yield f"  note {note.code}: {visible(note.message)}"
     yield f"  level: {visible(report.said.get('V20', ''))}"
     yield f"  checkpoint: {report.checkpoint}"
+
+
+_CUT = ("rules", "copies", "attempts", "contenders")
+_MOST_COPIES = 20
+
+
+def _worth_showing(copies: Sequence[CopyResult]) -> Sequence[CopyResult]:
+    """Return the copies that have a line of their own: all of a few, else those that do not hold."""
+    return copies if len(copies) <= _MOST_COPIES else [item for item in copies if item.result != "pass"][:_MOST_COPIES]
+
+
+def _attempt_lines(decision: Decision, rule: AttemptsRule) -> Iterator[str]:
+    if decision.attempt:
+        yield f"  attempt {decision.attempt} of {rule.max} allowed"
+    what = "configuration" if rule.scope == "configuration" else "model"
+    for attempt in decision.attempts:
+        yield f"  attempt: run {attempt.run_id} {attempt_text(attempt)}"
+    if decision.attempts and rule.use == "last":
+        yield "  attempts: only the last of them counts"
+    if not decision.attempts and decision.cut is None:
+        yield f"  attempts: there is no other full run of this {what} on these cases"
+
+
+def choice_lines(decision: Decision, choice: Choice, choose: Choose) -> Iterator[str]:
+    """Yield whether a configuration is eligible and which one is chosen, with the numbers that say so."""
+    own = next((item for item in choice.contenders if item.configuration == decision.configuration), None)
+    eligible = _YES[own.eligible] if own is not None and own.eligible else "no"
+    yield f"  eligible: {eligible}; chosen: {chosen_text(choice)}"
+    if choice.within is not None:
+        yield f"  {within_text(choose, choice.within)}"
+    for item in choice.contenders:
+        yield f"  {contender_text(item, choose)}"
+
+
+_YES = {"pass": "yes", "fail": "no", "inconclusive": "cannot be told"}
+_OPEN = {
+    "eligibility_open": "whether one passes that would come first is not known",
+    "unknown_cost": "a cost is unknown, which is not zero",
+    "unknown_latency": "a latency is unknown",
+    "unknown_order": "unknown cells leave open which comes first",
+}
+
+
+def chosen_text(choice: Choice) -> str:
+    """Return which configuration is chosen, or why none is."""
+    if choice.chosen is not None:
+        return f"{choice.chosen} ({choice.reason} of those that pass)"
+    if choice.result == "none":
+        return "none, since none passes"
+    between = f" between {' and '.join(choice.possible)}" if len(choice.possible) > 1 else ""
+    return f"cannot be told{between} ({_OPEN.get(choice.reason, choice.reason)})"
+
+
+def within_text(choose: Choose, result: RuleResult) -> str:
+    """Return how far a configuration is from its reference, in words."""
+    word = {"pass": "holds", "fail": "does not hold", "inconclusive": "cannot be told"}[result.result]
+    among = {"all": "all", "floors_met": "those that meet the rules"}[choose.best_among]
+    beside = f"the best of {among}" if choose.against == "best" else choose.against
+    if result.threshold is None:
+        told = {
+            "coverage_differs": "it was not asked every case that this compares",
+            "reference_differs": "the reference was not asked every case that this compares",
+        }.get(result.reason, "nothing was measured")
+        return f"choose: {choose.of} beside {beside}: {told}; it {word} ({result.reason})"
+    told = "there is no rival, so this says nothing"
+    if result.low is not None:
+        bar = Fraction(result.threshold)
+        ends = [_distance(Fraction(end), bar) for end in (result.low, result.high) if end is not None]
+        told = ends[0] if len(set(ends)) == 1 else f"between {' and '.join(ends)}"
+    return f"choose: {choose.of} within {choose.within} of {beside}: {told}; it {word} ({result.reason})"
+
+
+def _distance(difference: Fraction, bar: Fraction) -> str:
+    text = decimal_text(abs(difference), abs(bar))
+    return f"{text} {'below' if difference < 0 else 'above'}" if difference else "level with it"
+
+
+def contender_text(item: Contender, choose: Choose) -> str:
+    """Return one configuration's numbers in the comparison."""
+    role = "comparison" if item.eligible is None else f"passes: {_YES[item.eligible]}"
+    if not item.comparable:
+        return f"contender {item.configuration}: {role}; not comparable, since it was not asked every case"
+    score = "not measured"
+    if item.low is not None and item.high is not None:
+        low, high = decimal_text(Fraction(item.low)), decimal_text(Fraction(item.high))
+        score = low if low == high else f"between {low} and {high}"
+    cost = "unknown"
+    if item.cost is not None:
+        cost = f"{decimal_text(Fraction(item.cost) / 10**9, digits=6)} {item.currency} a trial"
+    latency = "unknown" if item.latency_ms is None else f"{item.latency_ms} ms"
+    return f"contender {item.configuration}: {role}; {choose.of} {score}, cost {cost}, median latency {latency}"
 
 
 def rule_text(rule: Rule, result: RuleResult, errors: str) -> str:
@@ -144,9 +246,28 @@ def rule_text(rule: Rule, result: RuleResult, errors: str) -> str:
         many = f"{counted(result.cases, 'case')}{selector_text(rule.must_pass)}"
         return f"{many} must pass; it {word} ({result.reason}{named})"
     sign = "at least" if rule.at_least is not None else "at most"
-    chosen = selector_text(rule.where)
-    text = f"{rule.of}{chosen} {sign} {rule.at_least or rule.at_most}: {span_text(result)}; it {word}"
-    return f"{text} ({margin_text(rule, result, errors)})"
+    text = f"{rule.of}{selector_text(rule.where)} {sign} {rule.at_least or rule.at_most}"
+    if rule.each is not None:
+        held = sum(copy.result == "pass" for copy in result.copies)
+        many = f"{held} of {len(result.copies)} hold; " if result.copies else ""
+        return f"{text} for each {rule.each}: {many}it {word} ({_reason_text(rule, result)})"
+    return f"{text}: {span_text(result)}; it {word} ({margin_text(rule, result, errors)})"
+
+
+def copy_text(rule: Rule, result: RuleResult, copy: CopyResult, errors: str) -> str:
+    """Return what one copy of a rule came to, in words."""
+    word = {"pass": "holds", "fail": "does not hold", "inconclusive": "cannot be told"}[copy.result]
+    fields = {name: value for name, value in copy.__dict__.items() if name != "value"}
+    alone = result.replace(copies=(), **fields)
+    return f"{span_text(alone)}; it {word} ({margin_text(rule, alone, errors)})"
+
+
+def _reason_text(rule: Rule, result: RuleResult | CopyResult) -> str:
+    """Return a reason, with what it is about."""
+    if result.reason == "too_few_cases":
+        return f"{result.reason}: fewer than {rule.cases}"
+    named = f": {', '.join(map(visible, result.failing))}" if result.failing else ""
+    return f"{result.reason}{named}"
 
 
 def selector_text(selector: Selector) -> str:
@@ -174,7 +295,9 @@ def margin_text(rule: Rule, result: RuleResult, errors: str) -> str:
     instead of 0.
     """
     if result.low is None or result.high is None or result.threshold is None or not result.cells:
-        return result.reason
+        return _reason_text(rule, result)
+    if result.reason == "too_few_cases" or draws_of(rule.of):
+        return _reason_text(rule, result)
     low, high, threshold = Fraction(result.low), Fraction(result.high), Fraction(result.threshold)
     if result.result == "inconclusive":
         return f"{counted(result.unknown, 'unknown cell')} could turn it"
@@ -193,6 +316,21 @@ def margin_text(rule: Rule, result: RuleResult, errors: str) -> str:
     return f"{counted(number, f'more failing {unit}' if down else f'more passing {unit}')} would turn it"
 
 
-def decision_json(decision: Decision, report: Report) -> Json:
-    """Return the stable object of `gate --json`."""
-    return {"decision": codec.to_json(decision), "level": report.level, "verification": report_json(report)}
+def decision_json(decisions: Sequence[Decision], report: Report) -> Json:
+    """Return the stable object of `gate --json`.
+
+    `decision` is the one that was asked for, null where the mark chooses none of several; `eligible` is what it came to
+    before it is asked whether it is the chosen one; `chosen` is the configuration that the mark chooses.
+    """
+    made = [codec.to_json(item) for item in decisions]
+    choice, alone = decisions[0].choice, len(decisions) == 1
+    contenders = choice.contenders if choice is not None and alone else ()
+    own = next((item for item in contenders if item.configuration == decisions[0].configuration), None)
+    return {
+        "decision": made[0] if alone else None,
+        "decisions": made,
+        "eligible": own.eligible if own is not None else None,
+        "chosen": choice.chosen if choice is not None else None,
+        "level": report.level,
+        "verification": report_json(report),
+    }

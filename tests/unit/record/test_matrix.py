@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from small_runs import COMMITMENT, DIGEST, asked, case, configuration, plan_of, scorer
 
 from trialplate.record.entries import Narrowing
-from trialplate.record.matrix import attempt_key, configuration_digest, narrow, selects
+from trialplate.record.matrix import attempt_key, configuration_digest, model_key, narrow, selects
 from trialplate.record.values import Limits, MatrixLine, PlanFile, PlanText, Pricing, Retry, Selector
 
 
@@ -186,3 +186,29 @@ def test_attempt_key_covers_every_field_by_a_decision() -> None:
     """A new field of a configuration must be put on one side or the other."""
     decided = {name for change in (*_REACHES, *_LABELS) for name in change}
     assert decided == set(_FULL.__dict__)
+
+
+# ---------------------------------------------------------------------------------------------------- model key
+
+
+@pytest.mark.parametrize(
+    ("fields", "same"),
+    [
+        ({"profile": "cold", "name": "m/cold", "settings": {"temperature": 0}, "texts": ()}, True),
+        ({"pricing": Pricing(free=True), "retry": Retry(max_retries=9)}, True),
+        ({"model_id": "gpt-y"}, False),
+        ({"endpoint": "http://127.0.0.1:2/v1"}, False),
+        ({"runner": "openai"}, False),
+        ({"subject": "v2"}, False),
+    ],
+)
+def test_model_key_is_of_the_thing_that_is_asked_and_not_of_how(fields: dict[str, Any], same: bool) -> None:
+    """Every profile of a model has its key; another id, address, runner or subject is another model."""
+    assert (model_key(_FULL.replace(**fields)) == model_key(_FULL)) is same
+
+
+def test_model_key_without_a_provider_id_is_the_attempt_key() -> None:
+    """Nothing else tells what a command or a stand-in is from how it is asked."""
+    plain = _FULL.replace(model_id=None)
+    assert model_key(plain) == attempt_key(plain)
+    assert model_key(_FULL) != attempt_key(_FULL)

@@ -11,8 +11,9 @@ import pytest
 from small_runs import configuration, ended
 from value_documents import GOOD, VALUE_CLASSES
 
-from trialplate.record.entries import DECIDED, LEDGER_TYPES, RECORD_TYPES, Cause, Counts, EntryRef, Outcome, TrialEnd
+from trialplate.record.entries import DECIDED, LEDGER_TYPES, RECORD_TYPES, Cause, Counts, Outcome, TrialEnd
 from trialplate.record.frozen import Pattern, fields
+from trialplate.record.values import EntryRef
 from trialplate.rules.cells import OWN_CAUSES
 
 ROOT = Path(__file__).parents[3]

@@ -10,9 +10,10 @@ import pytest
 from run_project import Project
 
 from trialplate.record import canonical, codec
-from trialplate.record.entries import CommitPassMark, CommitTestSet, Counts, EntryRef, Pin, RunEnd, RunStart, Waiver
+from trialplate.record.entries import CommitPassMark, CommitTestSet, Counts, Pin, RunEnd, RunStart, Waiver
 from trialplate.record.log import root_of
 from trialplate.record.note import Checkpoint, format_checkpoint, sign_note, signer_from_seed
+from trialplate.record.values import EntryRef
 from trialplate.verify.findings import Report
 from trialplate.verify.known import read_known
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView, Reader, read_ledger

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A pass mark in words, before there are results: what each rule asks, what is chosen, and what it supersedes."""
+
+from __future__ import annotations
+
+from trialplate.record.values import Choose, Plan, Rule
+from trialplate.rules.loosening import looser
+from trialplate.verify.ledger_view import LedgerEntry
+from trialplate.verify.text import selector_text, visible
+
+__all__ = ["choose_words", "rule_words", "supersedes_words"]
+
+
+def rule_words(rule: Rule) -> str:
+    """Return a rule as it will be judged."""
+    if rule.must_pass is not None:
+        return (
+            f"{rule.id}: cases{selector_text(rule.must_pass)} must pass ({rule.require or 'as the plan folds cases'})"
+        )
+    sign = "at least" if rule.at_least is not None else "at most"
+    each = f" for each {rule.each}" if rule.each is not None else ""
+    least = f", over at least {rule.cases} cases" if rule.cases > 1 else ""
+    return (
+        f"{rule.id}: {rule.of}{selector_text(rule.where)} {sign} {rule.at_least or rule.at_most}{each}{least}, "
+        "as an estimate"
+    )
+
+
+def choose_words(choose: Choose) -> str:
+    """Return a choice as it will be made."""
+    near = "" if choose.within is None else f", each within {choose.within} of {choose.against} in {choose.of}"
+    return f"choose: the {choose.by} of those that pass{near}, as an estimate"
+
+
+def supersedes_words(before: LedgerEntry, plan: Plan, reason: str | None = None) -> str:
+    """Return which mark a plan's follows, in what it asks for less, and how to say why."""
+    less = looser(before.body.mark, plan.pass_mark)
+    told = f"looser: {'; '.join(less)}" if less else "not looser"
+    why = "" if reason is not None else "; commit it with --reason to say why"
+    return f"this pass mark supersedes ledger entry {before.seq} and is {visible(told)}{why}"

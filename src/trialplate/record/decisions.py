@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a decision holds, as frozen values: each rule with its numbers, the evidence, the choice, the other attempts.
+
+Like those of `values`, these classes are the one definition of their format. Numbers are exact fractions, as text
+"n/d".
+
+Source: docs/formats/ledger.md, docs/formats/pass-mark.md.
+"""
+
+# Annotations are evaluated here, once, as in `values`.
+from typing import Literal
+
+from trialplate.record.frozen import Value
+from trialplate.record.values import CaseId, ConfigurationName, Count, Currency, Digest, EntryRef, Name, Positive, RunId
+
+Result = Literal["pass", "fail", "inconclusive"]
+DecisionWord = Literal["accepted", "rejected", "inconclusive"]
+
+
+class CopyResult(Value):
+    """What one copy of a rule came to: for the cases of one tag, kind or suite."""
+
+    value: str
+    result: Result
+    reason: Name
+    low: str | None = None
+    high: str | None = None
+    cells: Count
+    cases: Count
+    unknown: Count
+    failing: tuple[CaseId, ...] = ()
+
+
+class RuleResult(Value):
+    """What one rule came to: exact fractions as text "n/d", over how many cells, with unknown ones at each extreme."""
+
+    id: Name
+    result: Result
+    reason: Name
+    threshold: str | None = None
+    low: str | None = None
+    """The quantity with every unknown cell at its worse value for the rule."""
+    high: str | None = None
+    cells: Count
+    cases: Count
+    unknown: Count
+    failing: tuple[CaseId, ...] = ()
+    """The first cases that stand in the way, at most ten."""
+    copies: tuple[CopyResult, ...] = ()
+    """Of a rule with `each`; its own numbers are then over all of them, each case once."""
+
+
+class EvidenceResult(Value):
+    """One demand of the mark on the record, and whether it is met."""
+
+    name: Name
+    met: bool
+    wanted: str
+    found: str
+
+
+class AttemptResult(Value):
+    """A full run of the same configuration on some of the same cases, and what it came to under its own mark."""
+
+    run_id: RunId
+    configuration: ConfigurationName | None = None
+    """Its name there, where that is not the one decided on: two names for one thing are two attempts at it."""
+    status: Literal["decided", "open", "missing", "waived"]
+    size: Count = 0
+    decision: DecisionWord | None = None
+
+
+class Contender(Value):
+    """A configuration as `choose` compares it; an absent number is unknown."""
+
+    configuration: ConfigurationName
+    eligible: Result | None = None
+    """Of a candidate: whether it passes by its own results."""
+    comparable: bool = True
+    """It was asked every case that is compared."""
+    low: str | None = None
+    high: str | None = None
+    cost: str | None = None
+    """10^-9 of its currency for each completed trial."""
+    currency: Currency | None = None
+    latency_ms: Count | None = None
+    """The median."""
+
+
+class Choice(Value):
+    """Which configuration the run's results choose."""
+
+    result: Literal["chosen", "none", "open"]
+    reason: Name
+    chosen: ConfigurationName | None = None
+    possible: tuple[ConfigurationName, ...] = ()
+    """Where it is open: those that it may come to."""
+    within: RuleResult | None = None
+    """How the configuration decided on stands to the reference."""
+    contenders: tuple[Contender, ...] = ()
+
+
+class Cut(Value):
+    """That a decision is too long for a line: what it leaves out is bound by a digest."""
+
+    digest: Digest
+    """SHA-256 of the canonical bytes of the whole decision, without this field."""
+    reasons: Count
+    rules: Count
+    copies: Count
+    attempts: Count
+    contenders: Count
+    """How many of each the whole has."""
+
+
+class Decision(Value):
+    """`decision`: what the gate derived, from which bytes."""
+
+    run_id: RunId
+    configuration: ConfigurationName
+    decision: DecisionWord
+    reasons: tuple[Name, ...]
+    plan: Digest
+    pass_mark: EntryRef
+    record_size: Positive
+    record_root: Digest
+    evidence: tuple[EvidenceResult, ...]
+    rules: tuple[RuleResult, ...]
+    attempts: tuple[AttemptResult, ...]
+    attempt: Count = 0
+    """Which attempt this is, where the mark says how many there may be."""
+    choice: Choice | None = None
+    cut: Cut | None = None
