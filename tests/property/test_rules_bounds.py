@@ -14,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_runs import DIGEST, NAME, Repeat, asked, at_least, at_most, board_of, configuration, must_pass, plan_of
 
+from trialplate.engine.before import Before
+from trialplate.engine.seats import Seats
 from trialplate.engine.tally import Tally
 from trialplate.engine.trial import Journal, Seat, TrialRunner
 from trialplate.record import codec
@@ -24,6 +26,7 @@ from trialplate.rules.cells import MICRO, Board
 from trialplate.rules.passmark import Evaluation, evaluate
 from trialplate.runners.base import Answer, Failure, Request
 from trialplate.scorers.text_match import make_exact
+from trialplate.transport.secrets import Secrets
 
 UNKNOWN = ("error", "lost", "skipped", None)
 THRESHOLDS = ("0", "0.25", "0.333333", "0.5", "0.75", "0.9", "1")
@@ -200,7 +203,8 @@ async def _run(trials: list[tuple[list[str], bool] | None]) -> tuple[Tally, list
         journal = Journal(lambda kind, body: lines.append((kind, body)), lambda opening: None)
         cases = {f"q{n}": asked(f"q{n}") for n in (1, 2, 3)}
         scorers = {name: [(_PLAN.scorers[0], made)] for name in cases}
-        runner = TrialRunner({NAME: seat}, cases, scorers, journal, tally, str)
+        seats = Seats({NAME: seat}, scorers, Secrets(), [])
+        runner = TrialRunner(seats, cases, journal, tally, Before())
         await asyncio.gather(asyncio.create_task(runner.run(key)), return_exceptions=True)
     return tally, lines
 
