@@ -170,6 +170,8 @@ def _pin_beside(root: Path, file: str) -> Pin:
             hint = "write a path such as images/cat.png, relative to the file of cases"
             raise SpecError("expected a path inside the project's folder", where=where, hint=hint)
         name = posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
+        if name.startswith("../"):
+            raise SpecError(f"{path} leads out of the project's folder", where=where, hint="copy it into the project")
         if name not in known:
             known[name] = canonical.digest(_read(root, name, where, _MAX_CASE_FILE))
         return known[name]

@@ -162,7 +162,7 @@ def leak_in(text: str) -> Callable[[Json], str | None]:
     Looking for each of 100,000 texts in as many case ids would take minutes. What stands there begins and ends with
     strings that stand there, which a table of their hashes tells almost always.
     """
-    size, table = SHORTEST_LEAK, bytearray(1 << 24)
+    size, table = SHORTEST_LEAK, bytearray(8 * len(text) + 1)
     for start in range(len(text) - size + 1):
         table[hash(text[start : start + size]) % len(table)] = 1
 
