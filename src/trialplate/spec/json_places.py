@@ -126,7 +126,11 @@ class _Reader:
                 hint = f"write {items[key]}.{comma.group(1)}"
                 self.refuse(offset, f'"{key}": a number has a decimal point, not a comma', hint)
             if not self._text.startswith('"', offset):
-                self.refuse(offset, "no valid JSON: a key in double quotes is missing here", "remove a comma too many")
+                self.refuse(
+                    offset,
+                    "no valid JSON: a key in double quotes is missing here",
+                    "keys have double quotes; remove a comma too many",
+                )
             place = self.place(offset)
             key, end = self._string(offset, f"{self._file}:{place.line}:{place.column}")
             here = (*path, key)

@@ -246,8 +246,8 @@ def _listed(source: Source) -> tuple[list[_Found], Labels]:
         raise SpecError("expected a list of cases", where=place, hint='write cases: [{id: q1, input: "..."}]')
     for name in head:
         if name not in _HEAD:
-            place = document.where((name,), key=True)
-            raise SpecError(f'unknown key "{name}"', where=place, hint=suggestion(name, _HEAD))
+            hint = f"{suggestion(name, _HEAD)}; a file is a list of cases, or has the list under cases"
+            raise SpecError(f'unknown key "{name}"', where=document.where((name,), key=True), hint=hint)
     if "cases" not in head:
         raise SpecError('the key "cases" is missing', where=document.where(()), hint="write the list of cases under it")
     return found, _labels(document)

@@ -99,7 +99,8 @@ def load(data: bytes, file: str, *, limit: int = MAX_BYTES, each: Callable[[Docu
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         sentence = " ".join(part for part in (problem.context, problem.problem) if part)
-        tab = "'\\t'" in sentence
+        lines = text.split("\n")[mark.line : mark.line + 1] if mark else []  # none, if it is told after the last
+        tab = any(line.startswith("\t", mark.column) for line in lines if mark)
         raise SpecError(
             f"no valid YAML: {sentence}",
             where=f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file,

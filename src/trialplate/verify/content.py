@@ -177,11 +177,14 @@ def leak_in(text: str) -> Callable[[Json], str | None]:
 
 
 def _private_strings(value: Json) -> Iterator[str]:
-    """Yield the strings of a value, without what of a case stands in every plan, since rules select by it."""
+    """Yield the strings of a value, without what of a case stands in every plan, since rules select by it.
+
+    Nor with its files, of which it holds no text: a command that reads one names it, and the plan pins it by digest.
+    """
     if isinstance(value, str):
         return iter((value,))
     if isinstance(value, dict) and "id" in value and "input" in value:
-        value = {key: item for key, item in value.items() if key not in ("id", "kind", "tags", "suite")}
+        value = {key: item for key, item in value.items() if key not in ("id", "kind", "tags", "suite", "files")}
     return _strings(value)
 
 

@@ -142,6 +142,15 @@ def test_case_with_files_reaches_no_runner_that_sends_none(project_at: Write, mo
     )
 
 
+def test_command_may_name_the_file_of_a_private_case(project_at: Write) -> None:
+    """The plan then pins the file by the digest that the case has, and its type may stand in a setting: no text leaks."""
+    command = "echo: {runner: command, shell: 'file --mime application/vnd.ms-excel cases/img/cat.png; cat'}"
+    cases = YAML.replace("image/png", "application/vnd.ms-excel").replace("name: picture", "name: cases/img/cat.png")
+    root = with_files(project_at, cases, plan=plan_of("{file: cases/v.yaml}").replace(ECHO, command))
+    (case,) = load_project(root).cases
+    assert validate(root).pinned == {"cases/img/cat.png": case.files[0].digest}
+
+
 def test_hosted_model_whose_lines_leave_the_case_out_is_accepted(project_at: Write) -> None:
     """What decides is which cases a model is asked."""
     hosted = 'm: {runner: openai-compatible, url: "http://127.0.0.1:9/v1", model: m}'

@@ -255,6 +255,17 @@ def test_yaml_file_that_cannot_be_used_is_refused_at_its_place(text: str, where:
     assert error.where.startswith(f"t.yaml:{where}"), error
 
 
+def test_tab_in_the_indentation_is_told_as_one() -> None:
+    """Editors show it as spaces."""
+    error = refusal("cases:\n\t- input: a\n", "t.yaml")
+    assert (error.where, error.hint) == ("t.yaml:2:1", "indent with spaces, not tabs")
+
+
+def test_one_case_alone_is_told_what_a_file_holds() -> None:
+    """A case where a list is expected is a common beginning."""
+    assert "a file is a list of cases" in refusal("id: a\ninput: b\n", "t.yaml").hint
+
+
 def test_aliases_of_cases_are_values_written_once() -> None:
     """A passage may be written once for several cases; too many aliases are refused."""
     found = loaded("- {input: a, context: &c [one, two]}\n- {input: b, context: *c}\n", "t.yaml")
