@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -24,9 +25,17 @@ def validate_plan(plan: Path, *, as_json: bool = False) -> int:
     tags = ", ".join(f"{tag} {number}" for tag, number in found.tags.items())
     print(f"OK: {visible(found.name)}, {counted(found.trials, 'trial')}")
     print(f"  test set {visible(found.test_set)} ({found.visibility}): {counted(found.cases, 'case')}; {visible(tags)}")
-    print(
-        f"  digest of the cases: {found.digest}" + (" (keep it to yourself)" if found.visibility == "private" else "")
-    )
+    secret = " (keep it to yourself)" if found.visibility == "private" else ""
+    print(f"  digest of the cases: {found.digest}{secret}")
+    if found.portable is not None:
+        print(f"  portable: {found.portable}{secret}")
+    for noun, ids in (
+        ("without a reference", found.without_reference),
+        ("with an id from the place in the file", found.automatic),
+        ("with files", tuple(found.with_files)),
+    ):
+        if ids:
+            print(f"  {noun}: {visible(_some(ids))}")
     print(f"  pass mark {found.pass_mark}: {', '.join(found.rules)}")
     print(f"  configurations: {', '.join(found.configurations)}")
     print("  scorers: " + ", ".join(f"{name} on {counted(number, 'case')}" for name, number in found.scorers.items()))
@@ -39,3 +48,9 @@ def validate_plan(plan: Path, *, as_json: bool = False) -> int:
     for warning in found.warnings:
         print(f"warning: {visible(warning)}")
     return EXIT_DONE
+
+
+def _some(ids: Sequence[str]) -> str:
+    """Return how many cases these are, and the first few."""
+    shown = ", ".join(ids[:5])
+    return f"{counted(len(ids), 'case')}: {shown}{', ...' if len(ids) > 5 else ''}"

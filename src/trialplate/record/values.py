@@ -44,6 +44,16 @@ class EntryRef(Value):
 # ---------------------------------------------------------------------------------------------------------- cases
 
 
+class CaseFile(Value):
+    """A file that belongs to a case, by the digest of its bytes. Where it lies is not part of it."""
+
+    name: CaseId
+    """What the file is called to a model."""
+    type: Short
+    """Its media type."""
+    digest: Digest
+
+
 class Case(Value):
     """One thing to solve, with every field that can change a prompt, a score or the decision."""
 
@@ -56,6 +66,9 @@ class Case(Value):
     """Sorted by UTF-16 code unit, each once."""
     suite: str | None = None
     meta: Mapping[str, Json] = {}
+    context: tuple[str, ...] = ()
+    """Passages that scorers see and models never do."""
+    files: tuple[CaseFile, ...] = ()
 
 
 class Selector(Value):
@@ -100,6 +113,8 @@ class PlanTestSet(Value):
     root: Digest
     digest: Digest | None = None
     """SHA-256 of the cases themselves; public sets only, since a private one could be guessed from it."""
+    portable: Digest | None = None
+    """SHA-256 of ids, inputs, references and tags alone, for other tools; public sets that hold nothing else only."""
     cases: tuple[PlanCase, ...]
 
 

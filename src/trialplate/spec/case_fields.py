@@ -1,33 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
 """One case from the cells of a row or from a JSON object: names, types, limits.
 
-A field whose engine comes later (files, tools, a repository) is refused: it would change the prompt or the score.
-Empty and null are told apart from absent: an empty cell is absent, a null in JSON is an error.
+A field whose engine comes later (tools, a trace, a repository) is refused: it would change the prompt or the score.
+Empty and null are told apart from absent: an empty cell is absent, a null is an error. Only `context` may be null: so
+the files that have it are written.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 from trialplate.errors import SpecError
 from trialplate.record import values
 from trialplate.record.frozen import Json
-from trialplate.record.values import Case
-from trialplate.spec.later import CASE_FIELDS
+from trialplate.record.values import Case, CaseFile
+from trialplate.spec.document import Document, Path, named, plain
+from trialplate.spec.later import CASE_FIELDS, CASE_FILE_FIELDS
 from trialplate.spec.nearest import nearest, suggestion
 
-__all__ = ["COLUMNS", "KEYS", "check_columns", "from_cells", "from_object"]
+__all__ = ["COLUMNS", "KEYS", "Pin", "check_columns", "from_cells", "from_document"]
 
-COLUMNS = frozenset({"id", "input", "reference", "references", "expected", "tags", "suite", "kind"})
+COLUMNS = frozenset({"id", "input", "reference", "references", "expected", "tags", "suite", "kind", "context"})
 """Columns that are read; any other goes to `meta` as a text."""
-KEYS = frozenset({*COLUMNS, "meta"})
+KEYS = frozenset({*COLUMNS, "meta", "files"})
 MAX_TAG = 128
+MAX_FILES = 100
+"""Files of one case."""
+
+Pin = Callable[[str, str], str]
+"""From the path of a case's file, as it is written, and the place that names it to the digest of its bytes."""
 
 _REFERENCES = ("reference", "references", "expected")
 _ID = re.compile(values.CaseId.__metadata__[0].regex)  # type: ignore[attr-defined]
+_MEDIA_TYPE = re.compile("[a-z0-9][a-z0-9!#$&^_.+-]{0,62}/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}")
+_FILE_KEYS = frozenset({"name", "path", "type"})
 _TAG_SEPARATOR = re.compile("[;|,]")
 _MISSPELT = 0.75
 """From this likeness on, a column's name is a known one misspelt: as `meta` it would be lost to rules and scorers."""
@@ -59,8 +68,9 @@ def from_cells(cells: Mapping[str, str], automatic_id: str | None, where: str) -
         _refuse(where, "the case has no id, and the file has ids", "write one; ids say which case an answer belongs to")
     _check_kind(cells.get("kind") or "prompt", where)
     for name in cells:
-        if name in CASE_FIELDS:
-            _refuse(where, CASE_FIELDS[name], "take the column out, or give it another name to keep it as meta")
+        message = '"files" is no text: a table has no files' if name == "files" else CASE_FIELDS.get(name)
+        if message is not None:
+            _refuse(where, message, "take the column out, or give it another name to keep it as meta")
     given = [name for name in _REFERENCES if cells.get(name)]
     _check_one(given, where)
     references: list[str] = []
@@ -76,71 +86,136 @@ def from_cells(cells: Mapping[str, str], automatic_id: str | None, where: str) -
         tags=_tags(_TAG_SEPARATOR.split(cells.get("tags", "")), where),
         suite=cells.get("suite") or None,
         meta={name: cell for name, cell in cells.items() if name not in COLUMNS and cell},
+        context=(cells["context"],) if cells.get("context") else (),
     )
 
 
-def from_object(value: Json, automatic_id: str, where: str) -> Case:
-    """Return the case of one JSON object.
+def from_document(document: Document, automatic_id: str, pin: Pin) -> Case:
+    """Return the case of one JSON object or YAML mapping.
 
     Args:
-        value: what stands on the line.
-        automatic_id: the id, if the object has none.
-        where: for error texts.
+        document: the case by itself; its places are those of its file.
+        automatic_id: the id, if it has none.
+        pin: gives the digest of a file that it names.
     """
+    value, where = document.value, document.where(())
     if not isinstance(value, dict):
-        _refuse(where, "a case is a JSON object", 'write {"id": "q1", "input": "...", "reference": "..."}')
-    for name, item in value.items():
-        if name in CASE_FIELDS:
-            _refuse(where, CASE_FIELDS[name], "take it out for now")
-        if name not in KEYS:
-            _refuse(where, f'unknown key "{name}"', f"{suggestion(name, KEYS)}; facts of your own go into meta: {{}}")
-        if item is None:
-            _refuse(where, f'"{name}" is null', "leave the key out; null is not the same as absent")
-    if "input" not in value:
-        _refuse(where, 'the key "input" is missing', "add the question as input")
-    for name in ("id", "input", "suite", "kind"):
-        if name in value and not isinstance(value[name], str):
-            _refuse(where, f'"{name}" must be a text', 'put it in quotes: "7"')
-    if value.get("id") == "":
-        _refuse(where, 'the "id" is empty', "write one, or leave the key out")
-    _check_kind(value.get("kind", "prompt"), where)
+        _refuse(where, "a case is an object with keys", 'write {"id": "q1", "input": "...", "reference": "..."}')
+    _check_keys(value, document)
+    _check_kind(value.get("kind", "prompt"), document.where(("kind",)))
     meta = value.get("meta", {})
     if not isinstance(meta, dict):
-        _refuse(where, '"meta" must be an object', 'write {"source": "..."}')
+        _refuse(document.where(("meta",)), '"meta" must be an object', 'write {"source": "..."}')
     tags = value.get("tags", [])
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        _refuse(where, '"tags" must be a list of texts', 'write ["critical", "tables"]')
+        _refuse(document.where(("tags",)), '"tags" must be a list of texts', 'write ["critical", "tables"]')
     return _case(
         where,
         id=value.get("id", automatic_id),
         input=value["input"],
-        references=_references(value, where),
-        tags=_tags(tags, where),
+        references=_references(document),
+        tags=_tags(tags, document.where(("tags",))),
         suite=value.get("suite"),
-        meta=meta,
+        meta=plain(meta),
+        context=_context(document),
+        files=_files(document, pin),
     )
 
 
-def _references(value: Mapping[str, Any], where: str) -> tuple[Json, ...]:
-    """Return the accepted answers: `references` is a list of them, `reference` and `expected` are one."""
-    given = [name for name in _REFERENCES if name in value]
+def _check_keys(value: Mapping[str, Any], document: Document) -> None:
+    """Refuse a key that is not read, and what is no text where a text stands."""
+    for name, item in value.items():
+        if name not in KEYS:
+            hint = f"{suggestion(name, KEYS)}; facts of your own go into meta: {{}}"
+            message = CASE_FIELDS.get(name, f'unknown key "{name}"')
+            _refuse(document.where((name,), key=True), message, "take it out for now" if name in CASE_FIELDS else hint)
+        if item is None and name != "context":
+            hint = "leave the key out; null is not the same as absent"
+            _refuse(document.where((name,)), f'"{name}" is null', hint)
+    if "input" not in value:
+        _refuse(document.where(()), 'the key "input" is missing', "add the question as input")
+    for name in ("id", "input", "suite", "kind"):
+        if name in value and not isinstance(value[name], str):
+            _refuse(document.where((name,)), f'"{name}" must be a text', 'put it in quotes: "7"')
+    if value.get("id") == "":
+        _refuse(document.where(("id",)), 'the "id" is empty', "write one, or leave the key out")
+
+
+def _references(document: Document) -> tuple[Json, ...]:
+    """Return the accepted answers: `references` is a list of them, `reference` and `expected` are one.
+
+    `expected` may be any JSON, also a list, which is then the one answer: so it is where that key comes from. After
+    `reference` a list is doubtful, and refused.
+    """
+    given = [name for name in _REFERENCES if name in document.value]
+    where = document.where(tuple(given[:1]))
     _check_one(given, where)
     if not given:
         return ()
-    found = value[given[0]]
-    if given == ["references"]:
-        items = found if isinstance(found, list) else [found]
-    elif isinstance(found, list):
+    found = document.value[given[0]]
+    if given == ["reference"] and isinstance(found, list):
         _refuse(
             where,
-            f'"{given[0]}" is a list',
+            '"reference" is a list',
             "write references: [...] for several accepted answers, or references: [[...]] for one that is a list",
         )
-    else:
-        items = [found]
+    items = found if given == ["references"] and isinstance(found, list) else [found]
     if any(item is None for item in items):
         _refuse(where, "an accepted answer is null", "leave it out")
-    return tuple(items)
+    return tuple(plain(items))
+
+
+def _context(document: Document) -> tuple[str, ...]:
+    """Return the passages: one text is a list of one; null and an empty list are as if the key were not there."""
+    found = document.value.get("context")
+    if found is None or isinstance(found, str):
+        return () if found is None else (found,)
+    message, hint = '"context" must be a text or a list of texts', 'write ["first passage", "second passage"]'
+    if not isinstance(found, list):
+        _refuse(document.where(("context",)), message, hint)
+    for index, item in enumerate(found):
+        if not isinstance(item, str):
+            _refuse(document.where(("context", index)), message, hint)
+    return tuple(found)
+
+
+def _files(document: Document, pin: Pin) -> tuple[CaseFile, ...]:
+    """Return the files of a case, each by its digest, in the order in which they are written."""
+    found = document.value.get("files", [])
+    form = "write files: [{name: picture, path: cat.png, type: image/png}]"
+    if not isinstance(found, list):
+        _refuse(document.where(("files",)), '"files" must be a list', form)
+    if len(found) > MAX_FILES:
+        _refuse(document.where(("files",)), f"more than {MAX_FILES} files in one case", "split the case")
+    made: list[CaseFile] = []
+    for index, item in enumerate(found):
+        file = _file(document, ("files", index), item, form, pin)
+        if any(file.name == other.name for other in made):
+            message = f'two files of the case are called "{file.name}"'
+            _refuse(document.where(("files", index, "name")), message, "give each a name of its own")
+        made.append(file)
+    return tuple(made)
+
+
+def _file(document: Document, path: Path, item: Any, form: str, pin: Pin) -> CaseFile:
+    if not isinstance(item, dict):
+        _refuse(document.where(path), f'"{named(path)}" must have name, path and type', form)
+    for name in item:
+        if name not in _FILE_KEYS:
+            later = CASE_FILE_FIELDS.get(name)
+            hint = suggestion(name, _FILE_KEYS) if later is None else "take it out for now"
+            _refuse(document.where((*path, name), key=True), later or f'unknown key "{name}"', hint)
+    for name in sorted(_FILE_KEYS):
+        if not isinstance(item.get(name), str):
+            what = "must be a text" if name in item else "is missing"
+            _refuse(document.where((*path, name)), f'"{name}" {what} in {named(path)}', form)
+    if not _ID.fullmatch(item["name"]) or item["name"] != item["name"].strip():
+        message = "the name of a file has 1 to 128 characters, no control characters and no spaces at its ends"
+        _refuse(document.where((*path, "name")), message, "rename it; it is what the file is called to a model")
+    if not _MEDIA_TYPE.fullmatch(item["type"]):
+        message = "expected a media type in lower case, without parameters"
+        _refuse(document.where((*path, "type")), f'"type": {message}', "write image/png, application/pdf, text/plain")
+    return CaseFile(name=item["name"], type=item["type"], digest=pin(item["path"], document.where((*path, "path"))))
 
 
 def _check_one(given: list[str], where: str) -> None:

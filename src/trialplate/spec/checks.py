@@ -25,6 +25,8 @@ from trialplate.spec.selectors import nowhere, selector_hint
 
 __all__ = ["check", "check_leaks"]
 
+_FILE_RUNNERS = frozenset({"command", "python", "stand-in"})
+"""What runs on this machine in the project's folder, and opens a case's files there itself, or asks nobody."""
 _OPERATORS = frozenset({"&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1"})
 _Where = Callable[[Path], str]
 
@@ -42,6 +44,7 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
     warnings = list(check_references(plan.scorers, project))
     _check_lines(plan, project)
     _check_urls(plan, project)
+    _check_files(plan, matrix, project)
     candidates = [item for item in plan.configurations if item.role == "candidate"]
     if not candidates:
         raise SpecError("every model has role: comparison", where=where(("models",)), hint="leave one to be accepted")
@@ -114,6 +117,16 @@ def _check_urls(plan: Plan, project: Project) -> None:
                 except ValueError:
                     message = f'the input of case "{case.id}" would be a step in the path of {item.model}\'s url'
                     _refuse(project.places[case.id], message, "put {{input}} into the query or the body")
+
+
+def _check_files(plan: Plan, matrix: Matrix, project: Project) -> None:
+    """Refuse a case with files for a runner that sends none: the model would be asked about what it cannot see."""
+    for index, case in enumerate(project.cases):
+        for item in plan.configurations if case.files else ():
+            if item.runner not in _FILE_RUNNERS and matrix.counts[item.name][index]:
+                message = f'case "{case.id}" has files, and the runner {item.runner} of "{item.model}" sends none in'
+                hint = "leave the case out of this model's line of the matrix, or take the files out"
+                _refuse(project.places[case.id], f"{message} this version", hint)
 
 
 def _unused(plan: Plan, matrix: Matrix, project: Project) -> Iterator[str]:

@@ -17,6 +17,7 @@ from typing import Any
 from trialplate.errors import SpecError
 
 __all__ = [
+    "CASE_LISTS",
     "MAX_BYTES",
     "MAX_DEPTH",
     "Document",
@@ -25,6 +26,7 @@ __all__ = [
     "Place",
     "check_text",
     "decode_utf8",
+    "named",
     "number",
     "plain",
 ]
@@ -38,6 +40,8 @@ _MAX_INTEGER = 2**53 - 1
 
 Path = tuple[str | int, ...]
 """Keys and indices from the top of a file to a value."""
+CASE_LISTS: frozenset[Path] = frozenset({(), ("cases",)})
+"""Where a file of cases has its list: it is the whole file, or stands under `cases`."""
 
 
 class ExactFloat(float):
@@ -114,33 +118,39 @@ def decode_utf8(data: bytes, file: str, *, limit: int = MAX_BYTES) -> str:
         ) from problem
 
 
-def number(text: str, where: str, *, integer: bool) -> int | ExactFloat:
+def number(text: str, where: str, *, integer: bool, path: Path = ()) -> int | ExactFloat:
     """Return the number that a text of digits stands for.
 
     Args:
         text: digits that the caller's grammar has accepted; "0o17" and "0x1f" for integers.
         where: for the error text.
         integer: the text has neither a point nor an exponent.
+        path: to the number, for the error text.
 
     Raises:
         SpecError: it is no finite number, or too large to be exact.
     """
+    name = f'"{named(path)}": ' if path else ""
     if len(text) > _MAX_DIGITS:
-        raise SpecError(f"a number of {len(text)} characters", where=where, hint="write it as a string, in quotes")
+        message = f"{name}a number of {len(text)} characters"
+        raise SpecError(message, where=where, hint="write it as a string, in quotes")
     if integer:
         value = int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
         if abs(value) > _MAX_INTEGER:
-            raise SpecError(
-                f"the integer {text} is outside +/-(2^53-1)", where=where, hint=f'write it as a string: "{text}"'
-            )
+            message = f"{name}the integer {text} is outside +/-(2^53-1)"
+            raise SpecError(message, where=where, hint=f'write it as a string: "{text}"')
         return value
     exact = ExactFloat(text)
     underflow = float(exact) == 0.0 and any(digit in "123456789" for digit in text.lower().partition("e")[0])
     if underflow or not math.isfinite(exact) or abs(exact) > _MAX_INTEGER:
-        raise SpecError(
-            f"the number {text} cannot be held exactly enough", where=where, hint=f'write it as a string: "{text}"'
-        )
+        message = f"{name}the number {text} cannot be held exactly enough"
+        raise SpecError(message, where=where, hint=f'write it as a string: "{text}"')
     return exact
+
+
+def named(path: Path) -> str:
+    """Return a path as people write it, such as references[1].n."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
 def check_text(text: str, where: str) -> str:

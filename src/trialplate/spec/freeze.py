@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
-from re import sub
 
 from trialplate import __version__
 from trialplate.errors import SpecError
@@ -25,7 +23,7 @@ from trialplate.spec import resolve, resolve_scorers
 from trialplate.spec.checks import check, check_leaks
 from trialplate.spec.project import Project
 
-__all__ = ["TEST_SET_SCHEMA", "Frozen", "cases_root", "freeze", "plain_digest"]
+__all__ = ["TEST_SET_SCHEMA", "Frozen", "cases_root", "freeze", "plain_digest", "portable_digest"]
 
 TEST_SET_SCHEMA = "trialplate/test-set/1"
 
@@ -102,6 +100,22 @@ def plain_digest(cases: Iterable[Case]) -> str:
     return canonical.digest_value({"schema": TEST_SET_SCHEMA, "cases": ordered})
 
 
+def portable_digest(cases: Iterable[Case]) -> str | None:
+    """Return the digest that other tools can compute from the same file, or None if a case holds more than they know.
+
+    It is taken over an array of the cases in file order, each with exactly `id`, `input`, `reference` (a text, empty if
+    there is none) and `tags` (T2).
+    """
+    known: list[Json] = []
+    for case in cases:
+        reference, *others = case.references or ("",)
+        plain_case = Case(id=case.id, input=case.input, references=case.references, tags=case.tags)
+        if others or not isinstance(reference, str) or case != plain_case:
+            return None
+        known.append({"id": case.id, "input": case.input, "reference": reference, "tags": list(case.tags)})
+    return canonical.digest_value(known)
+
+
 def _utf16(text: str) -> bytes:
     """Return the sort key by UTF-16 code unit, as RFC 8785 sorts."""
     return text.encode("utf-16-be")
@@ -132,25 +146,17 @@ def _test_set(project: Project, vault: resolve.Vault) -> PlanTestSet:
                 opening=opening,
             )
         )
-    versions = dict.fromkeys(entry.version for entry in entries if entry.version)
+    label = "+".join(name for name, _ in project.labels)
+    versions = dict.fromkeys(version for _, version in project.labels if version)
     return PlanTestSet(
-        name=_set_name(project),
+        name=label if len(label) <= 64 else project.author.name,
         version="+".join(versions)[:128] or None,
         visibility=visibility,
         root=cases_root({case.id: case.commitment for case in cases}),
         digest=plain_digest(project.cases) if visibility == "public" else None,
+        portable=portable_digest(project.cases) if visibility == "public" else None,
         cases=tuple(cases),
     )
-
-
-def _set_name(project: Project) -> str:
-    """Return the test set's label: what the author calls its files, else their names without the ending."""
-    names = [
-        entry.name or sub(r"[^A-Za-z0-9._@-]+", "-", PurePosixPath(entry.file).stem).lstrip("-._@") or "cases"
-        for entry in project.author.test_sets
-    ]
-    label = "+".join(names)
-    return label if len(label) <= 64 else project.author.name
 
 
 def _cassettes(project: Project, mode: CacheMode) -> tuple[PlanFile, ...]:

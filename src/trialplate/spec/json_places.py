@@ -9,12 +9,13 @@ Records are not read by this module: they are `record.canonical`'s.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, NoReturn
 
 from trialplate.errors import SpecError
-from trialplate.spec.document import MAX_DEPTH, Document, Path, Place, check_text, number
+from trialplate.spec.document import CASE_LISTS, MAX_DEPTH, Document, Path, Place, check_text, number
 
 __all__ = ["load"]
 
@@ -25,30 +26,42 @@ _WORD = re.compile(r"[A-Za-z]+|-[A-Za-z]+")
 _WORDS = {"null": None, "true": True, "false": False}
 
 
-def load(text: str, file: str) -> Document:
+def load(text: str, file: str, *, line: int = 1, each: Callable[[Document], None] | None = None) -> Document:
     """Read one JSON document.
+
+    Args:
+        text: the document.
+        file: its name, for errors.
+        line: the line on which it begins.
+        each: takes the items of a list of cases (`CASE_LISTS`) one by one, each as a document of its own, so that the
+            places of a whole test set are never held at once; the list is then left empty.
 
     Raises:
         SpecError: with file, line and column.
     """
-    reader = _Reader(text, file)
+    reader = _Reader(text, file, line, each)
     offset = reader.skip(0)
     value, offset = reader.value(offset, (), 1)
     offset = reader.skip(offset)
     if offset != len(text):
-        reader.refuse(offset, "text after the end of the document", "keep one JSON value in a file")
+        reader.refuse(
+            offset,
+            "text after the end of the document",
+            "keep one JSON value in a file; a file with one on each line is called .jsonl",
+        )
     return Document(file, value, reader.keys, reader.values)
 
 
 class _Reader:
     """A reader by recursive descent; depth is bounded."""
 
-    def __init__(self, text: str, file: str) -> None:
+    def __init__(self, text: str, file: str, line: int, each: Callable[[Document], None] | None) -> None:
         self.keys: dict[Path, Place] = {}
         self.values: dict[Path, Place] = {}
         self._text = text
         self._file = file
-        self._line = 1
+        self._each = each
+        self._line = line
         self._line_start = 0
         self._seen = 0
 
@@ -59,8 +72,9 @@ class _Reader:
 
     def place(self, offset: int) -> Place:
         """Return line and column; offsets are asked for in rising order, so that a file is counted once."""
-        self._line += self._text.count("\n", self._seen, offset)
-        self._line_start = self._text.rfind("\n", 0, offset) + 1
+        if (newline := self._text.rfind("\n", self._seen, offset)) >= 0:
+            self._line += self._text.count("\n", self._seen, offset)
+            self._line_start = newline + 1
         self._seen = max(self._seen, offset)
         return Place(self._line, offset - self._line_start + 1)
 
@@ -85,7 +99,7 @@ class _Reader:
         found = _NUMBER.match(self._text, offset)
         if found:
             whole = found.group(1) is None and found.group(2) is None
-            return number(found.group(), where, integer=whole), found.end()
+            return number(found.group(), where, integer=whole, path=path), found.end()
         word = _WORD.match(self._text, offset)
         if word and word.group() in _WORDS:
             return _WORDS[word.group()], word.end()
@@ -112,7 +126,11 @@ class _Reader:
                 hint = f"write {items[key]}.{comma.group(1)}"
                 self.refuse(offset, f'"{key}": a number has a decimal point, not a comma', hint)
             if not self._text.startswith('"', offset):
-                self.refuse(offset, "no valid JSON: a key in double quotes is missing here", "remove a comma too many")
+                self.refuse(
+                    offset,
+                    "no valid JSON: a key in double quotes is missing here",
+                    "keys have double quotes; remove a comma too many",
+                )
             place = self.place(offset)
             key, end = self._string(offset, f"{self._file}:{place.line}:{place.column}")
             here = (*path, key)
@@ -133,13 +151,27 @@ class _Reader:
         offset = self.skip(offset)
         if self._text.startswith("]", offset):
             return items, offset + 1
+        apart = self._each is not None and path in CASE_LISTS
         while True:
-            item, offset = self.value(offset, (*path, len(items)), depth + 1)
-            items.append(item)
+            if apart:
+                offset = self._case(offset, depth + 1)
+            else:
+                item, offset = self.value(offset, (*path, len(items)), depth + 1)
+                items.append(item)
             offset = self.skip(offset)
             if self._text.startswith("]", offset):
                 return items, offset + 1
             offset = self._comma(offset, "]")
+
+    def _case(self, offset: int, depth: int) -> int:
+        """Read an item of a list of cases, hand it over and forget it; return the offset after it."""
+        outer, each = (self.keys, self.values), self._each
+        self.keys, self.values, self._each = {}, {}, None
+        value, offset = self.value(offset, (), depth)
+        assert each is not None  # noqa: S101  or the list would not be read this way
+        each(Document(self._file, value, self.keys, self.values))
+        (self.keys, self.values), self._each = outer, each
+        return offset
 
     def _comma(self, offset: int, closing: str) -> int:
         if not self._text.startswith(",", offset):

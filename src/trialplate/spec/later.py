@@ -18,7 +18,7 @@ from trialplate.spec.nearest import nearest
 from trialplate.spec.placeholders import INPUT
 from trialplate.spec.problems import Problem
 
-__all__ = ["CASE_FIELDS", "CASE_FILE_ENDINGS", "LATER", "NEVER", "Refusal", "refuse"]
+__all__ = ["CASE_FIELDS", "CASE_FILE_FIELDS", "LATER", "NEVER", "Refusal", "refuse"]
 
 _NOT_YET = "is not in this version"
 _HINT = "take it out for now"
@@ -70,6 +70,8 @@ LATER: tuple[Refusal, ...] = (
     _later("test_sets.*.defaults.answer_format", "a format that the answer must have"),
     _later("test_sets.*.defaults.max_turns", "a limit on turns of a conversation"),
     _later("test_sets.*.defaults.tools", "offering tools to a model"),
+    _later("test_sets.*.defaults.limits", "limits of an agent's work"),
+    _later("test_sets.*.defaults.checks_on_limit", "checks that run in a workspace"),
     _later("profiles.*.agent_args", "passing arguments to an agent"),
     _later("models.*.runner", "the runner {value}", *_RUNNERS, cut=1, hint=_THIS_RUNNERS),
     _later("models.*.accepts", "skipping cases that a model cannot take"),
@@ -138,8 +140,6 @@ CASE_FIELDS: dict[str, str] = {
     key: f'"{key}": {what} {_NOT_YET}'
     for key, what in {
         "answer_format": "a format that the answer must have",
-        "context": "passages that stand beside a question",
-        "files": "files that come with a question",
         "trace": "a recorded agent run as a case",
         "tools": "offering tools to a model",
         "service_inputs": "inputs of a service",
@@ -156,9 +156,14 @@ CASE_FIELDS: dict[str, str] = {
 }
 """Fields of a case whose engine comes later: they would change the prompt or the score, so they are not ignored."""
 
-CASE_FILE_ENDINGS: dict[str, str] = {
-    ending: f"a test set in a {ending} file {_NOT_YET}" for ending in (".yaml", ".yml", ".json")
+CASE_FILE_FIELDS: dict[str, str] = {
+    key: f'"{key}": {what} {_NOT_YET}'
+    for key, what in {
+        "access": "choosing how a model gets at a file",
+        "image_detail": "choosing how closely a model looks at an image",
+    }.items()
 }
+"""The same for a file of a case."""
 
 
 _WITH_PLACEHOLDERS = (

@@ -7,13 +7,13 @@ key is an error here. Names are checked against each other by `project` and `fre
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from trialplate.record.values import CacheMode
 from trialplate.spec.entries import ModelEntry, Profile
-from trialplate.spec.fields import Author, AuthorSelector, FilePath, Many, Name, Short, Text
+from trialplate.spec.fields import Author, AuthorSelector, FilePath, Many, Name, OneOrMany, Short, Text
 from trialplate.spec.marks import MarkEntry
 from trialplate.spec.scorer_entries import ScorerEntry
 
@@ -21,10 +21,12 @@ __all__ = ["AuthorPlan", "MatrixEntry", "RunEntry", "TestSetEntry"]
 
 
 class Defaults(Author):
-    """What every case of a file gets: a suite where it has none, and these tags beside its own."""
+    """What every case of a file gets: suite and context where it has none, tags and meta beside its own."""
 
     suite: Text | None = None
     tags: Many[Text] = ()
+    meta: dict[str, Any] = {}  # noqa: RUF012  the models are frozen and copy their defaults
+    context: OneOrMany[str] = ()
 
 
 class TestSetEntry(Author):

@@ -9,8 +9,9 @@ started, nothing is written. After this, `freeze` is arithmetic.
 from __future__ import annotations
 
 import os
+import posixpath
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,12 +21,13 @@ from trialplate.record.frozen import Json
 from trialplate.record.values import Case
 from trialplate.spec import later, problems, test_sets, yaml_strict
 from trialplate.spec.answer_schemas import check_schema
+from trialplate.spec.case_fields import Pin
 from trialplate.spec.commands import doubtful_words, files_of
-from trialplate.spec.document import MAX_BYTES, Document, decode_utf8
+from trialplate.spec.document import MAX_BYTES, Document, decode_utf8, plain
 from trialplate.spec.document import Path as Place
 from trialplate.spec.entries import Command, Function, Settings, StandInModel, TextModel
 from trialplate.spec.functions import check_function
-from trialplate.spec.models import AuthorPlan
+from trialplate.spec.models import AuthorPlan, TestSetEntry
 from trialplate.spec.nearest import nearest
 from trialplate.spec.scorer_entries import JsonSchemaScorer
 
@@ -34,6 +36,8 @@ __all__ = ["Project", "load_project", "pin_digest"]
 _FILE = "trialplate.yaml"
 _MAX_TEXT = 16 * 1024 * 1024
 _MAX_PINNED = 1024 * 1024 * 1024
+_MAX_CASE_FILE = 64 * 1024 * 1024
+"""No model takes more in one request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,10 @@ class Project:
     """Merged, in file order."""
     places: Mapping[str, str]
     """Case id to "file:line"."""
+    automatic: tuple[str, ...]
+    """Ids that come from a case's place in its file."""
+    labels: tuple[tuple[str, str | None], ...]
+    """Name and version of each file of cases, in their order."""
     texts: Mapping[str, str]
     """Documents and scripted answers, by path, with LF line ends."""
     pinned: Mapping[str, str]
@@ -72,7 +80,9 @@ def load_project(path: str | os.PathLike[str]) -> Project:
     author = problems.validated(AuthorPlan, document, remaining, found)
     problems.raise_problems(found)
     assert author is not None  # noqa: S101  no problem, so there is a model
-    cases = _cases(root, document, author)
+    parts = [_part(root, document, author, index) for index in range(len(author.test_sets))]
+    cases = test_sets.merge(parts, document.where(("test_sets",)))
+    labels, contradictions = _labels(author.test_sets, parts)
     texts = {name: _text(root, name, where) for name, where in _text_files(document, author)}
     schemas = list(_schemas(root, document, author))
     return Project(
@@ -81,11 +91,14 @@ def load_project(path: str | os.PathLike[str]) -> Project:
         author=author,
         cases=cases.cases,
         places=cases.places,
+        automatic=cases.automatic,
+        labels=labels,
         texts=texts,
         pinned=dict(_pinned(root, document, author)),
         schemas={name: schema for name, schema, _ in schemas},
         cassettes=dict(_cassettes(root)),
         warnings=(
+            *contradictions,
             *cases.warnings,
             *_doubts(root, document, author),
             *(item for _, _, told in schemas for item in told),
@@ -134,17 +147,57 @@ def pin_digest(data: bytes) -> str:
     return canonical.digest(data)
 
 
-def _cases(root: Path, document: Document, author: AuthorPlan) -> test_sets.LoadedCases:
-    """Read and merge the test sets."""
-    parts = []
-    for index, entry in enumerate(author.test_sets):
-        where = document.where(("test_sets", index, "file"))
-        if any(entry.file == other.file for other in author.test_sets[:index]):
-            raise SpecError(f"{entry.file} is named twice", where=where, hint="name each file once")
-        data = _read(root, entry.file, where, test_sets.MAX_FILE_BYTES)
-        defaults = entry.defaults
-        parts.append(test_sets.load(test_sets.Source(entry.file, data, defaults.suite, defaults.tags)))
-    return test_sets.merge(parts, document.where(("test_sets",)))
+def _part(root: Path, document: Document, author: AuthorPlan, index: int) -> test_sets.LoadedCases:
+    """Read one file of cases."""
+    entry = author.test_sets[index]
+    where = document.where(("test_sets", index, "file"))
+    if any(entry.file == other.file for other in author.test_sets[:index]):
+        raise SpecError(f"{entry.file} is named twice", where=where, hint="name each file once")
+    given = entry.defaults
+    data = _read(root, entry.file, where, test_sets.MAX_FILE_BYTES)
+    pin = _pin_beside(root, entry.file)
+    return test_sets.load(
+        test_sets.Source(entry.file, data, given.suite, given.tags, plain(given.meta), given.context, pin)
+    )
+
+
+def _pin_beside(root: Path, file: str) -> Pin:
+    """Return what pins the files of cases, whose paths are relative to the folder of the file that holds the cases."""
+    known: dict[str, str] = {}
+
+    def pin(path: str, where: str) -> str:
+        if not path or path.startswith(("/", "~")) or "\\" in path or "\0" in path or ":" in path.partition("/")[0]:
+            hint = "write a path such as images/cat.png, relative to the file of cases"
+            raise SpecError("expected a path inside the project's folder", where=where, hint=hint)
+        name = posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
+        if name.startswith("../"):
+            raise SpecError(f"{path} leads out of the project's folder", where=where, hint="copy it into the project")
+        if name not in known:
+            known[name] = canonical.digest(_read(root, name, where, _MAX_CASE_FILE))
+        return known[name]
+
+    return pin
+
+
+def _labels(
+    entries: Sequence[TestSetEntry], parts: Sequence[test_sets.LoadedCases]
+) -> tuple[tuple[tuple[str, str | None], ...], list[str]]:
+    """Return name and version of each file, the plan's word before the file's own, and where the two differ."""
+    labels, told = [], []
+    for entry, part in zip(entries, parts, strict=True):
+        own = part.labels
+        for key, place, of_plan, of_file in (
+            ("name", own.name_at, entry.name, own.name),
+            ("version", own.version_at, entry.version, own.version),
+        ):
+            if of_plan and of_file and of_plan != of_file:
+                told.append(f'{place}: the {key} here is "{of_file}" and "{of_plan}" in the plan, which is used')
+        stem = posixpath.splitext(posixpath.basename(entry.file))[0]
+        label = entry.name or (test_sets.label_from(own.name)[:64] if own.name else test_sets.label_from(stem))
+        if own.name and not entry.name and label != own.name:
+            told.append(f'{own.name_at}: a plan writes the name "{label}", since it takes no other characters')
+        labels.append((label, entry.version or own.version))
+    return tuple(labels), told
 
 
 def _text_files(document: Document, author: AuthorPlan) -> Iterator[tuple[str, str]]:

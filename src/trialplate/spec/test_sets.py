@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Test sets: CSV and JSON Lines files to cases, merged, with the place each case comes from.
+r"""Test sets: CSV, JSON Lines, JSON and YAML files to cases, merged, with the place each case comes from.
 
 What is never done: guess a type (a CSV cell is a text), normalise a text, drop a row, renumber an id. Ids that are not
-written come from the place in the file (`row-3` for the third row of a CSV, `case-7` for line 7 of a JSONL file), so
-that neither a limit nor a shuffle changes them.
+written come from the place in the file (`row-3` for the third row of a CSV, `case-7` for line 7 of a JSONL file or the
+seventh case of a list), so that neither a limit nor a shuffle changes them.
 
 Line ends: records may end in LF or CRLF, and that never enters a case. A CRLF inside a quoted cell, or written as
 "\r\n" in a JSON string, is content: it stays, and it changes the test set's digest (case C06 of the collection, and
@@ -16,33 +16,61 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
 
 from trialplate.errors import FormatError, SpecError
-from trialplate.record import canonical
+from trialplate.record import canonical, values
+from trialplate.record.frozen import Json
 from trialplate.record.values import Case
-from trialplate.spec import csv_strict
-from trialplate.spec.case_fields import COLUMNS, check_columns, from_cells, from_object
-from trialplate.spec.document import decode_utf8
-from trialplate.spec.later import CASE_FILE_ENDINGS
+from trialplate.spec import csv_strict, json_places, yaml_strict
+from trialplate.spec.case_fields import COLUMNS, Pin, check_columns, from_cells, from_document
+from trialplate.spec.document import Document, Place, decode_utf8
+from trialplate.spec.nearest import suggestion
 
-__all__ = ["MAX_CASES", "MAX_FILE_BYTES", "LoadedCases", "Source", "load", "merge"]
+__all__ = ["ENDINGS", "MAX_CASES", "MAX_FILE_BYTES", "Labels", "LoadedCases", "Source", "label_from", "load", "merge"]
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 """A test set is held in memory: what is larger is no test set but a corpus."""
 MAX_LINE_BYTES = 16 * 1024 * 1024
 MAX_CASES = 1_000_000
+ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".yaml", ".yml")
+"""Of files that hold cases: they say how a file is read."""
+_HEAD = frozenset({"name", "version", "cases"})
+_MOST_TOLD = 5
+"""Warnings of one kind that are told one by one."""
+_SHORT = re.compile(values.Short.__metadata__[0].regex)  # type: ignore[attr-defined]
+
+_Found = tuple[str, Case, bool]
+"""The place of a case, the case, and whether its id comes from the place."""
+
+
+def _without_project(path: str, where: str) -> NoReturn:
+    raise SpecError(f"the file {path} of a case cannot be read here", where=where, hint="load the whole project")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file of cases as a plan names it: its bytes, and what every case of it gets."""
+    """One file of cases as a plan names it: its bytes, and what a case of it gets that does not say otherwise."""
 
     file: str
     data: bytes
     suite: str | None = None
     tags: tuple[str, ...] = ()
+    meta: Mapping[str, Json] = field(default_factory=dict)
+    context: tuple[str, ...] = ()
+    pin: Pin = _without_project
+    """Gives the digest of a case's file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What a file of cases calls itself; labels are no part of any digest of its cases."""
+
+    name: str | None = None
+    name_at: str = ""
+    version: str | None = None
+    version_at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +81,9 @@ class LoadedCases:
     places: Mapping[str, str]
     """Case id to "file:line"."""
     warnings: tuple[str, ...] = ()
+    automatic: tuple[str, ...] = ()
+    """Ids that were not written, and come from the place in the file."""
+    labels: Labels = Labels()
 
 
 def load(source: Source) -> LoadedCases:
@@ -62,25 +93,42 @@ def load(source: Source) -> LoadedCases:
         SpecError: with file and line, at the first case that is not well-formed; nothing is loaded in part.
     """
     name = source.file.lower()
-    for ending, sentence in CASE_FILE_ENDINGS.items():
-        if name.endswith(ending):
-            raise SpecError(sentence, where=source.file, hint="write the cases as .csv or .jsonl")
+    labels = Labels()
     if name.endswith((".csv", ".tsv")):
-        found = _csv(source)
+        found: Iterable[_Found] = _csv(source)
     elif name.endswith((".jsonl", ".ndjson")):
         found = _jsonl(source)
+    elif name.endswith(ENDINGS):
+        found, labels = _listed(source)
     else:
-        raise SpecError("the file's name says not how to read it", where=source.file, hint="name it .csv or .jsonl")
+        hint = "name it .csv, .jsonl, .json or .yaml"
+        raise SpecError("the file's name says not how to read it", where=source.file, hint=hint)
     cases: list[Case] = []
     places: dict[str, str] = {}
-    warnings: list[str] = []
-    for place, case, notes in found:
+    automatic: list[str] = []
+    for place, case, is_automatic in found:
         _take(case, place, cases, places)
-        warnings += notes
+        if is_automatic:
+            automatic.append(case.id)
     if not cases:
         hint = "add at least one, or leave the file out; an empty test set proves nothing"
         raise SpecError("there are no cases in this file", where=source.file, hint=hint)
-    return LoadedCases(tuple(_with_defaults(cases, source)), places, tuple(warnings))
+    warnings = tuple(_unnamed(automatic, name, places))
+    return LoadedCases(tuple(_with_defaults(cases, source)), places, warnings, tuple(automatic), labels)
+
+
+def label_from(text: str) -> str:
+    """Return a text in the form that names of plans have: other characters become hyphens."""
+    return re.sub(r"[^A-Za-z0-9._@-]+", "-", text).lstrip("-._@") or "cases"
+
+
+def _unnamed(automatic: Sequence[str], file: str, places: Mapping[str, str]) -> Iterator[str]:
+    """Yield a warning about ids by place, but for JSON Lines, where they are usual."""
+    if automatic and not file.endswith((".jsonl", ".ndjson")):
+        what = "there is no column id; cases" if file.endswith((".csv", ".tsv")) else "cases without an id"
+        form = automatic[0].partition("-")[0]
+        place = "row" if form == "row" else "place in the list"
+        yield f"{places[automatic[0]]}: {what} are named {form}-1, {form}-2, ... by their {place}"
 
 
 def merge(parts: Sequence[LoadedCases], where: str = "") -> LoadedCases:
@@ -100,7 +148,8 @@ def merge(parts: Sequence[LoadedCases], where: str = "") -> LoadedCases:
             _take(case, part.places[case.id], cases, places)
     _check_look_alikes(cases, places)
     warnings = [warning for part in parts for warning in part.warnings]
-    return LoadedCases(tuple(cases), places, (*warnings, *_oddities(cases, places)))
+    automatic = tuple(case_id for part in parts for case_id in part.automatic)
+    return LoadedCases(tuple(cases), places, (*warnings, *_oddities(cases, places)), automatic)
 
 
 def _take(case: Case, place: str, cases: list[Case], places: dict[str, str]) -> None:
@@ -111,7 +160,7 @@ def _take(case: Case, place: str, cases: list[Case], places: dict[str, str]) -> 
         raise SpecError(
             f'duplicate case id "{case.id}" (first used at {shown})',
             where=place,
-            hint="give each case an id of its own; ids are unique over all files of the plan",
+            hint="give each case an id of its own, a written one; ids are unique over all files of the plan",
         )
     if len(cases) >= MAX_CASES:
         raise SpecError(f"more than {MAX_CASES} cases", where=place, hint="split the test set")
@@ -120,16 +169,21 @@ def _take(case: Case, place: str, cases: list[Case], places: dict[str, str]) -> 
 
 
 def _with_defaults(cases: Iterable[Case], source: Source) -> Iterator[Case]:
-    """Give cases their file's suite where they have none, and its tags beside their own."""
+    """Give cases their file's suite and context where they have none, and its tags and meta beside their own."""
+    if not (source.suite or source.tags or source.meta or source.context):
+        yield from cases
+        return
     for case in cases:
-        if (source.suite and case.suite is None) or source.tags:
-            tags = sorted({*case.tags, *source.tags}, key=lambda tag: tag.encode("utf-16-be"))
-            yield case.replace(suite=case.suite or source.suite, tags=tuple(tags))
-        else:
-            yield case
+        tags = sorted({*case.tags, *source.tags}, key=lambda tag: tag.encode("utf-16-be"))
+        yield case.replace(
+            suite=case.suite or source.suite,
+            tags=tuple(tags),
+            meta={**source.meta, **case.meta},
+            context=case.context or source.context,
+        )
 
 
-def _csv(source: Source) -> Iterator[tuple[str, Case, list[str]]]:
+def _csv(source: Source) -> Iterator[_Found]:
     """Yield the cases of a CSV file with their places."""
     text = decode_utf8(source.data, source.file, limit=MAX_FILE_BYTES)
     delimiter = csv_strict.sniff(text, source.file, COLUMNS, "input")
@@ -144,14 +198,11 @@ def _csv(source: Source) -> Iterator[tuple[str, Case, list[str]]]:
     has_ids = "id" in names
     for number, (line, cells) in enumerate(rows, start=1):
         where = f"{source.file}:{line}"
-        warnings = []
-        if number == 1 and not has_ids:
-            warnings.append(f"{where}: there is no column id; cases are named row-1, row-2, ... by their row")
         automatic = None if has_ids else f"row-{number}"
-        yield where, from_cells(dict(zip(names, cells, strict=True)), automatic, where), warnings
+        yield where, from_cells(dict(zip(names, cells, strict=True)), automatic, where), not has_ids
 
 
-def _jsonl(source: Source) -> Iterator[tuple[str, Case, list[str]]]:
+def _jsonl(source: Source) -> Iterator[_Found]:
     """Yield the cases of a JSON Lines file with their places; only LF ends a line."""
     if len(source.data) > MAX_FILE_BYTES:
         decode_utf8(source.data, source.file, limit=MAX_FILE_BYTES)
@@ -165,7 +216,53 @@ def _jsonl(source: Source) -> Iterator[tuple[str, Case, list[str]]]:
             value: Any = canonical.parse(line, where, MAX_LINE_BYTES)
         except FormatError as problem:
             raise _on_line(problem, where) from None
-        yield where, from_object(value, f"case-{number}", where), []
+        automatic = f"case-{number}"
+        try:
+            case = from_document(Document(source.file, value, values={(): Place(number, 1)}), automatic, source.pin)
+        except SpecError:
+            # Only now is it worth to find out where on the line its parts stand.
+            text = raw.removesuffix(b"\r").decode()
+            case = from_document(json_places.load(text, source.file, line=number), automatic, source.pin)
+        yield where, case, "id" not in value
+
+
+def _listed(source: Source) -> tuple[list[_Found], Labels]:
+    """Return the cases of a JSON or YAML file, and what the file calls itself: a list, or an object with `cases`."""
+    found: list[_Found] = []
+
+    def take(document: Document) -> None:
+        where = document.where(()).rpartition(":")[0]
+        case = from_document(document, f"case-{len(found) + 1}", source.pin)
+        found.append((where, case, "id" not in document.value))
+        if len(found) > MAX_CASES:
+            raise SpecError(f"more than {MAX_CASES} cases", where=where, hint="split the test set")
+
+    document = yaml_strict.load(source.data, source.file, limit=MAX_FILE_BYTES, each=take)
+    head = document.value
+    if isinstance(head, list):
+        return found, Labels()
+    if not isinstance(head, dict) or not isinstance(head.get("cases", []), list):
+        place = document.where(("cases",) if isinstance(head, dict) else ())
+        raise SpecError("expected a list of cases", where=place, hint='write cases: [{id: q1, input: "..."}]')
+    for name in head:
+        if name not in _HEAD:
+            hint = f"{suggestion(name, _HEAD)}; a file is a list of cases, or has the list under cases"
+            raise SpecError(f'unknown key "{name}"', where=document.where((name,), key=True), hint=hint)
+    if "cases" not in head:
+        raise SpecError('the key "cases" is missing', where=document.where(()), hint="write the list of cases under it")
+    return found, _labels(document)
+
+
+def _labels(document: Document) -> Labels:
+    """Return name and version as the file has them."""
+    for key in ("name", "version"):
+        item = document.value.get(key, "x")
+        if not isinstance(item, str) or not item.strip() or (key == "version" and not _SHORT.fullmatch(item)):
+            form = "a text that is not blank" if key == "name" else "a text of 1 to 128 printable ASCII characters"
+            message = f'"{key}": expected {form}'
+            raise SpecError(message, where=document.where((key,)), hint="put it in quotes, or leave it out")
+    name, version = (document.value.get(key) for key in ("name", "version"))
+    return Labels(name, document.where(("name",)), version, document.where(("version",)))
 
 
 def _on_line(problem: FormatError, where: str) -> SpecError:
@@ -191,17 +288,28 @@ def _check_look_alikes(cases: Sequence[Case], places: Mapping[str, str]) -> None
 
 
 def _oddities(cases: Sequence[Case], places: Mapping[str, str]) -> Iterator[str]:
-    """Yield warnings about what is allowed and probably not meant."""
-    inputs: dict[str, str] = {}
+    """Yield warnings about what is allowed and probably not meant, of each kind the first few."""
+    told: dict[str, list[str]] = {}
+    asked: dict[tuple[object, ...], str] = {}
     for case in cases:
         where = places[case.id]
-        other = inputs.setdefault(" ".join(case.input.split()).casefold(), case.id)
+        files = tuple(sorted((file.type, file.digest) for file in case.files))
+        other = asked.setdefault((" ".join(case.input.split()).casefold(), files), case.id)
         if other != case.id:
-            yield f'{where}: case "{case.id}" asks the same as "{other}"; a question asked twice counts twice'
-        texts = [("id", case.id), *(("reference", item) for item in case.references if isinstance(item, str))]
-        for name, text in texts:
+            message = f'{where}: case "{case.id}" asks the same as "{other}"; a question asked twice counts twice'
+            told.setdefault("cases ask what another asks", []).append(message)
+        answers = [("reference", item) for item in case.references if isinstance(item, str)]
+        for name, text in (("id", case.id), *answers):
             if not text.isascii() and not unicodedata.is_normalized("NFC", text):
-                yield f'{where}: the {name} of case "{case.id}" is not in Unicode normal form C; it is used as it is'
-        for name, text in [("input", case.input), *texts[1:]]:
+                message = (
+                    f'{where}: the {name} of case "{case.id}" is not in Unicode normal form C; it is used as it is'
+                )
+                told.setdefault("texts are not in Unicode normal form C", []).append(message)
+        for name, text in (("input", case.input), *answers):
             if "\r" in text:
-                yield f'{where}: the {name} of case "{case.id}" holds a carriage return, which is part of the text'
+                message = f'{where}: the {name} of case "{case.id}" holds a carriage return, which is part of the text'
+                told.setdefault("texts hold a carriage return", []).append(message)
+    for kind, messages in told.items():
+        yield from messages[:_MOST_TOLD]
+        if len(messages) > _MOST_TOLD:
+            yield f"{len(messages) - _MOST_TOLD} more {kind}"

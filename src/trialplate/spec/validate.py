@@ -11,8 +11,9 @@ import os
 from collections import Counter
 from dataclasses import dataclass
 
+from trialplate.record.frozen import Json
 from trialplate.record.matrix import attempt_key, mark_digest, narrow
-from trialplate.spec.freeze import freeze, plain_digest
+from trialplate.spec.freeze import freeze, plain_digest, portable_digest
 from trialplate.spec.project import load_project
 
 __all__ = ["Validation", "validate"]
@@ -30,6 +31,14 @@ class Validation:
     visibility: str
     digest: str
     """Of the test set's cases in the open; publish it for public sets only."""
+    portable: str | None
+    """The digest that other tools can compute; None if a case holds more than they know."""
+    without_reference: tuple[str, ...]
+    """Ids of the cases without an accepted answer, or with a blank one only."""
+    automatic: tuple[str, ...]
+    """Ids that come from a case's place in its file."""
+    with_files: dict[str, int]
+    """Number of files by case, for those that have any."""
     pass_mark: str
     """Digest of the pass mark."""
     cases: int
@@ -68,6 +77,10 @@ def validate(path: str | os.PathLike[str]) -> Validation:
         test_set=label,
         visibility=plan.test_set.visibility,
         digest=plain_digest(project.cases),
+        portable=portable_digest(project.cases),
+        without_reference=tuple(case.id for case in project.cases if all(_is_blank(item) for item in case.references)),
+        automatic=project.automatic,
+        with_files={case.id: len(case.files) for case in project.cases if case.files},
         pass_mark=mark_digest(plan.pass_mark),
         cases=len(project.cases),
         tags=dict(sorted(tags.items())),
@@ -80,3 +93,7 @@ def validate(path: str | os.PathLike[str]) -> Validation:
         unpinned=plan.unpinned,
         warnings=frozen.warnings,
     )
+
+
+def _is_blank(reference: Json) -> bool:
+    return isinstance(reference, str) and not reference.strip()

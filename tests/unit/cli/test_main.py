@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -312,6 +313,24 @@ def test_validate_says_what_a_plan_comes_to(project: Project, say: Say) -> None:
     assert out.startswith("OK: small, 12 trials\n")
     assert "3 cases" in out
     assert "configurations: good, bad" in out
+
+
+def test_validate_names_digests_and_the_cases_that_deserve_a_look(project: Project, say: Say) -> None:
+    """A portable digest, cases without a reference, ids from the place in the file; what is private is said to be."""
+    plan = project.folder / "trialplate.yaml"
+    file = plan.parent / "cases" / "more.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text('[{"input": "Is it late?"}, {"input": "Is it late?", "id": "z"}]', encoding="utf-8")
+    text = plan.read_text(encoding="utf-8")
+    plan.write_text(text.replace("  - file: ", "  - file: cases/more.json\n  - file: ", 1), encoding="utf-8")
+    _, out, err = say("validate")
+    assert 'case "case-1" has no reference' in err + out
+    file.write_text('[{"input": "Is it late?", "reference": "no"}]', encoding="utf-8")
+    code, out, _ = say("validate")
+    assert code == 0
+    assert "\n  with an id from the place in the file: 1 case: case-1\n" in out
+    assert re.search(r"\n  portable: sha256:[0-9a-f]{64} \(keep it to yourself\)\n", out)
+    assert "warning: cases/more.json:1: cases without an id are named case-1" in out
 
 
 def test_path_the_file_system_refuses_is_named_and_not_taken_for_the_output(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test sets from CSV and JSON Lines: classes LOAD and CANON of the collection, as tests of their kind."""
+"""Test sets from CSV and JSON Lines, and what all formats share: classes LOAD and CANON of the collection, as tests of their kind."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def test_references_are_a_list_of_accepted_answers(line: str, references: tuple[
         ('{"input":"q","meta":[]}', '"meta" must be an object', ""),
         ('{"input":"q","input":"p"}', "input", ""),
         ('{"input":"half \\ud835"}', "surrogate", ""),
-        ('["q"]', "a case is a JSON object", ""),
+        ('["q"]', "a case is an object", ""),
         ('{"input":"q"} {"input":"p"}', "not JSON", ""),
     ],
 )
@@ -283,7 +283,8 @@ def test_json_case_that_cannot_be_used_is_refused(line: str, words: str, hint: s
         ("id,input\nq, \n", 2, "is blank"),
         ("id,input,input\nq,x,y\n", 1, 'two columns are called "input"'),
         ("id,,input\nq,x,y\n", 1, "a column has no name"),
-        ("id,input,files\nq,x,y\n", 2, '"files": files that come with a question is not in this version'),
+        ("id,input,files\nq,x,y\n", 2, "a table has no files"),
+        ("id,input,tools\nq,x,y\n", 2, '"tools": offering tools to a model is not in this version'),
         ("id,input,kind\nq,x,trace\n", 2, "not in this version"),
         ("id,input,reference,expected\nq,x,a,b\n", 2, "both say what is right"),
     ],
@@ -296,7 +297,7 @@ def test_csv_case_that_cannot_be_used_is_refused(text: str, line: int, words: st
 
 @pytest.mark.parametrize(
     ("file", "words"),
-    [("c.yaml", "not in this version"), ("c.json", "not in this version"), ("c.xlsx", "how to read it")],
+    [("c.xlsx", "how to read it"), ("c", "how to read it"), ("c.txt", "how to read it")],
 )
 def test_file_of_another_kind_is_refused_by_name(file: str, words: str) -> None:
     """The ending of the name says how a file is read."""
