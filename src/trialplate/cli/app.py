@@ -15,7 +15,7 @@ import typer
 from typer.main import get_command
 
 from trialplate import __version__
-from trialplate.cli import complete
+from trialplate.cli import complete, parameters
 from trialplate.errors import EXIT_USAGE
 
 __all__ = ["app", "application"]
@@ -37,25 +37,6 @@ ledger_app = typer.Typer(help="The project's ledger.", no_args_is_help=True, con
 app.add_typer(keys_app, name="keys")
 app.add_typer(ledger_app, name="ledger")
 
-PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", readable=False, help="trialplate.yaml, or its folder.")]
-RunArgument = Annotated[
-    str,
-    typer.Argument(metavar="RUN", autocompletion=complete.runs, help="A path, a run id, its beginning, or latest."),
-]
-LedgerOption = Annotated[Path | None, typer.Option("--ledger", metavar="DIR", help="The ledger, if it is not above.")]
-EventsOption = Annotated[bool, typer.Option("--json", help="Print one JSON object; on stderr, events as it goes.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result and what is wrong, nothing else.")]
-ColorOption = Annotated[
-    str | None,
-    typer.Option("--color", metavar="auto|always|never", autocompletion=complete.colours, help="Colour on stderr."),
-]
-AgainstOption = Annotated[
-    list[str] | None, typer.Option("--against", metavar="NOTE", help="A checkpoint the ledger must extend.")
-]
-TrustOption = Annotated[
-    list[str] | None, typer.Option("--trust", metavar="FILE|LINE", help="A public key line, or a file of them.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 HERE = Path("trialplate.yaml")
 
 
@@ -148,7 +129,7 @@ def init(
 
 
 @app.command()
-def validate(plan: PlanArgument = HERE, json: JsonOption = False) -> int:
+def validate(plan: parameters.PlanArgument = HERE, json: parameters.JsonOption = False) -> int:
     """Check every file, name, reference and pattern of a plan; nothing is run."""
     from trialplate.cli.validate import validate_plan
 
@@ -157,7 +138,7 @@ def validate(plan: PlanArgument = HERE, json: JsonOption = False) -> int:
 
 @app.command()
 def commit(
-    plan: PlanArgument = HERE,
+    plan: parameters.PlanArgument = HERE,
     reason: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Why this mark supersedes another: public, and for ever.")
     ] = None,
@@ -170,33 +151,19 @@ def commit(
 
 @app.command()
 def run(
-    plan: PlanArgument = HERE,
+    plan: parameters.PlanArgument = HERE,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Run it. Without this, the estimate is printed and nothing is spent.")
     ] = False,
-    only: Annotated[
-        str | None, typer.Option(metavar="ID,ID", autocompletion=complete.cases, help="A pilot: only these cases.")
-    ] = None,
+    only: parameters.CaseOption = None,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="A pilot: only the first N cases.")] = None,
-    models: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME,NAME", autocompletion=complete.models, help="A pilot: only these models or configurations."
-        ),
-    ] = None,
+    models: parameters.ModelsOption = None,
     repeats: Annotated[int | None, typer.Option(metavar="N", min=1, help="A pilot: at most N repeats.")] = None,
-    cache: Annotated[
-        str | None,
-        typer.Option(
-            metavar="off|auto|live|replay",
-            autocompletion=complete.cache_modes,
-            help="live records exchanges, replay never calls, auto does what is needed.",
-        ),
-    ] = None,
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Requests at once.")] = None,
-    json: EventsOption = False,
-    quiet: QuietOption = False,
-    color: ColorOption = None,
+    cache: parameters.CacheOption = None,
+    jobs: parameters.JobsOption = None,
+    json: parameters.EventsOption = False,
+    quiet: parameters.QuietOption = False,
+    color: parameters.ColorOption = None,
 ) -> int:
     """Estimate a plan, or run it with --yes."""
     from trialplate.cli.run import RunOptions, run_plan
@@ -218,12 +185,12 @@ def run(
 
 @app.command()
 def resume(
-    run: RunArgument,
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Requests at once.")] = None,
-    json: EventsOption = False,
-    quiet: QuietOption = False,
-    color: ColorOption = None,
-    ledger: LedgerOption = None,
+    run: parameters.RunArgument,
+    jobs: parameters.JobsOption = None,
+    json: parameters.EventsOption = False,
+    quiet: parameters.QuietOption = False,
+    color: parameters.ColorOption = None,
+    ledger: parameters.LedgerOption = None,
 ) -> int:
     """Finish a run: ask only what is unknown, keep what is decided."""
     from trialplate.cli.colour import colour_mode
@@ -236,16 +203,8 @@ def resume(
 
 @app.command()
 def report(
-    run: RunArgument = "latest",
-    format: Annotated[  # noqa: A002  the option's own name
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="text|markdown|json|csv",
-            autocompletion=complete.formats,
-            help="How to show it; text by default.",
-        ),
-    ] = None,
+    run: parameters.RunArgument = "latest",
+    format: parameters.FormatOption = None,  # noqa: A002  the option's own name
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there; its ending tells the format.")
     ] = None,
@@ -257,7 +216,7 @@ def report(
         bool, typer.Option("--withhold", help="Leave out answers and every other private text.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
-    ledger: LedgerOption = None,
+    ledger: parameters.LedgerOption = None,
 ) -> int:
     """Show a run: the decision in words, the table, the failures."""
     from trialplate.cli.report import ReportOptions, show_report
@@ -268,7 +227,7 @@ def report(
 
 
 @app.command()
-def ls(json: JsonOption = False, ledger: LedgerOption = None) -> int:
+def ls(json: parameters.JsonOption = False, ledger: parameters.LedgerOption = None) -> int:
     """List the runs of the ledger, the newest first."""
     from trialplate.cli.ls import list_runs
 
@@ -277,18 +236,12 @@ def ls(json: JsonOption = False, ledger: LedgerOption = None) -> int:
 
 @app.command()
 def show(
-    run: RunArgument = "latest",
-    case: Annotated[
-        str | None,
-        typer.Argument(metavar="CASE", autocompletion=complete.cases_of_run, help="A case's id, or its beginning."),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="NAME[/PROFILE]", autocompletion=complete.ran, help="Only this model or configuration."),
-    ] = None,
+    run: parameters.RunArgument = "latest",
+    case: parameters.CaseArgument = None,
+    model: parameters.RanOption = None,
     repeat: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only this repeat.")] = None,
-    json: JsonOption = False,
-    ledger: LedgerOption = None,
+    json: parameters.JsonOption = False,
+    ledger: parameters.LedgerOption = None,
 ) -> int:
     """Show the trials of a run, or of one case with prompt, answers and reasons."""
     from trialplate.cli.show import show_trials
@@ -298,20 +251,15 @@ def show(
 
 @app.command()
 def gate(
-    run: RunArgument,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME[/PROFILE]", autocompletion=complete.configurations, help="The configuration to decide on."
-        ),
-    ] = None,
+    run: parameters.RunArgument,
+    model: parameters.ConfigurationOption = None,
     no_append: Annotated[
         bool, typer.Option("--no-append", help="Decide without appending the decision to the ledger.")
     ] = False,
-    against: AgainstOption = None,
-    trust: TrustOption = None,
-    ledger: LedgerOption = None,
-    json: JsonOption = False,
+    against: parameters.AgainstOption = None,
+    trust: parameters.TrustOption = None,
+    ledger: parameters.LedgerOption = None,
+    json: parameters.JsonOption = False,
 ) -> int:
     """Verify a run and decide on one configuration: exit 0 only if it is accepted."""
     raise RuntimeError("the front door answers this command")
@@ -329,10 +277,10 @@ def verify(
     run_code: Annotated[
         bool, typer.Option("--run-code", help="With --rescore: run scorers that are programs as well.")
     ] = False,
-    against: AgainstOption = None,
-    trust: TrustOption = None,
-    ledger: LedgerOption = None,
-    json: JsonOption = False,
+    against: parameters.AgainstOption = None,
+    trust: parameters.TrustOption = None,
+    ledger: parameters.LedgerOption = None,
+    json: parameters.JsonOption = False,
 ) -> int:
     """Verify a project, a ledger or a run, offline."""
     raise RuntimeError("the front door answers this command")
@@ -340,11 +288,11 @@ def verify(
 
 @app.command()
 def waive(
-    run: RunArgument,
+    run: parameters.RunArgument,
     reason: Annotated[
         str, typer.Option(metavar="TEXT", help="Why the run does not count. Signed, public and for ever.")
     ],
-    ledger: LedgerOption = None,
+    ledger: parameters.LedgerOption = None,
 ) -> int:
     """Sign that one run does not count as an attempt."""
     from trialplate.cli.waive import waive_run
@@ -354,12 +302,7 @@ def waive(
 
 @app.command()
 def schema(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME", autocompletion=complete.schemas, help="Which format; without it, they are listed."
-        ),
-    ] = None,
+    name: parameters.SchemaArgument = None,
 ) -> int:
     """Print the JSON Schema of a format."""
     from trialplate.cli.schema import print_schema
@@ -368,7 +311,7 @@ def schema(
 
 
 @app.command()
-def plugins(json: JsonOption = False) -> int:
+def plugins(json: parameters.JsonOption = False) -> int:
     """List runners, scorers, loaders and reports, and the packages they come from."""
     from trialplate.cli.plugins import show_plugins
 
@@ -376,7 +319,7 @@ def plugins(json: JsonOption = False) -> int:
 
 
 @app.command()
-def doctor(json: JsonOption = False, ledger: LedgerOption = None) -> int:
+def doctor(json: parameters.JsonOption = False, ledger: parameters.LedgerOption = None) -> int:
     """Look at versions, keys, clock, disk, ledger, folders and Docker; nothing is changed."""
     from trialplate.cli.doctor import examine
 
@@ -412,7 +355,7 @@ def ledger_init(
 
 
 @ledger_app.command("log")
-def ledger_log(json: JsonOption = False, ledger: LedgerOption = None) -> int:
+def ledger_log(json: parameters.JsonOption = False, ledger: parameters.LedgerOption = None) -> int:
     """List the ledger's entries."""
     from trialplate.cli.ledger import show_log
 
@@ -421,7 +364,8 @@ def ledger_log(json: JsonOption = False, ledger: LedgerOption = None) -> int:
 
 @ledger_app.command("show")
 def ledger_show(
-    seq: Annotated[int, typer.Argument(metavar="SEQ", min=0, help="The entry's number.")], ledger: LedgerOption = None
+    seq: Annotated[int, typer.Argument(metavar="SEQ", min=0, help="The entry's number.")],
+    ledger: parameters.LedgerOption = None,
 ) -> int:
     """Show one entry in full."""
     from trialplate.cli.ledger import show_entry
@@ -430,7 +374,7 @@ def ledger_show(
 
 
 @ledger_app.command("doctor")
-def ledger_doctor(ledger: LedgerOption = None) -> int:
+def ledger_doctor(ledger: parameters.LedgerOption = None) -> int:
     """Check the ledger, and set aside what stands beyond its checkpoint."""
     from trialplate.cli.ledger import doctor
 

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments and options, with their help and with what completes them, for the signatures in `app`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trialplate.cli import complete
+
+__all__ = [
+    "AgainstOption",
+    "CacheOption",
+    "CaseArgument",
+    "CaseOption",
+    "ColorOption",
+    "ConfigurationOption",
+    "EventsOption",
+    "FormatOption",
+    "JobsOption",
+    "JsonOption",
+    "LedgerOption",
+    "ModelsOption",
+    "PlanArgument",
+    "QuietOption",
+    "RanOption",
+    "RunArgument",
+    "SchemaArgument",
+    "TrustOption",
+]
+
+PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", readable=False, help="trialplate.yaml, or its folder.")]
+RunArgument = Annotated[
+    str,
+    typer.Argument(metavar="RUN", autocompletion=complete.runs, help="A path, a run id, its beginning, or latest."),
+]
+LedgerOption = Annotated[Path | None, typer.Option("--ledger", metavar="DIR", help="The ledger, if it is not above.")]
+EventsOption = Annotated[bool, typer.Option("--json", help="Print one JSON object; on stderr, events as it goes.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result and what is wrong, nothing else.")]
+ColorOption = Annotated[
+    str | None,
+    typer.Option("--color", metavar="auto|always|never", autocompletion=complete.colours, help="Colour on stderr."),
+]
+AgainstOption = Annotated[
+    list[str] | None, typer.Option("--against", metavar="NOTE", help="A checkpoint the ledger must extend.")
+]
+TrustOption = Annotated[
+    list[str] | None, typer.Option("--trust", metavar="FILE|LINE", help="A public key line, or a file of them.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+JobsOption = Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Requests at once.")]
+CaseOption = Annotated[
+    str | None, typer.Option(metavar="ID,ID", autocompletion=complete.cases, help="A pilot: only these cases.")
+]
+ModelsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME,NAME", autocompletion=complete.models, help="A pilot: only these models or configurations."
+    ),
+]
+CacheOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="off|auto|live|replay",
+        autocompletion=complete.cache_modes,
+        help="live records exchanges, replay never calls, auto does what is needed.",
+    ),
+]
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="text|markdown|json|csv",
+        autocompletion=complete.formats,
+        help="How to show it; text by default.",
+    ),
+]
+CaseArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="CASE", autocompletion=complete.cases_of_run, help="A case's id, or its beginning."),
+]
+RanOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME[/PROFILE]", autocompletion=complete.ran, help="Only this model or configuration."),
+]
+ConfigurationOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME[/PROFILE]", autocompletion=complete.configurations, help="The configuration to decide on."
+    ),
+]
+SchemaArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="NAME", autocompletion=complete.schemas, help="Which format; without it, they are listed."),
+]
