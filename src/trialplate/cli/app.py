@@ -117,6 +117,12 @@ def run(
     cache: Annotated[
         str | None, typer.Option(metavar="off|live|replay", help="live records exchanges, replay never calls.")
     ] = None,
+    max_cost: Annotated[
+        str | None, typer.Option(metavar="AMOUNT", help="Begin no attempt that could cost more than this in all.")
+    ] = None,
+    max_time: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Begin no attempt after this: 90, 90s, 30m, 2h.")
+    ] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Requests at once.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
@@ -124,7 +130,16 @@ def run(
     from trialplate.cli.run import RunOptions, run_plan
 
     options = RunOptions(
-        yes=yes, only=only, limit=limit, models=models, repeats=repeats, cache=cache, jobs=jobs, json=json
+        yes=yes,
+        only=only,
+        limit=limit,
+        models=models,
+        repeats=repeats,
+        cache=cache,
+        max_cost=max_cost,
+        max_time=max_time,
+        jobs=jobs,
+        json=json,
     )
     return run_plan(plan, options)
 

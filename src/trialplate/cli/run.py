@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
+from trialplate.cli.ceiling import budget_warning, budget_words, read_ceiling
 from trialplate.cli.progress import Progress
 from trialplate.cli.project import begin_ledger, open_ledger
-from trialplate.engine.estimate import estimate
+from trialplate.engine.estimate import bounds_of, estimate
 from trialplate.engine.prepare import Prepared, prepare
 from trialplate.errors import EXIT_DONE, UsageError
 from trialplate.record import codec
 from trialplate.record.entries import Narrowing
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import Plan, Rule
+from trialplate.spec.limits import Ceiling
 from trialplate.verify.findings import counted
 from trialplate.verify.known import config_folder, read_known
 from trialplate.verify.ledger_view import LedgerView
@@ -42,6 +44,8 @@ class RunOptions:
     models: str | None
     repeats: int | None
     cache: str | None
+    max_cost: str | None
+    max_time: str | None
     jobs: int | None
     json: bool
 
@@ -57,6 +61,10 @@ class RunOptions:
         if self.cache is not None and self.cache not in ("off", "live", "replay"):
             raise UsageError(f"--cache {self.cache}: there is off, live and replay", hint="name one of them")
         return cast("CacheMode | None", self.cache)
+
+    def ceiling(self) -> Ceiling:
+        """Return what --max-cost and --max-time say."""
+        return read_ceiling(self.max_cost, self.max_time)
 
 
 def _names(option: str, text: str | None) -> tuple[str, ...]:
@@ -84,7 +92,8 @@ def run_plan(plan: Path, options: RunOptions) -> int:
     from trialplate.engine.run import run_prepared
 
     progress = Progress(prepared.matrix, pilot=prepared.narrowing is not None, quiet=options.json)
-    for warning in prepared.frozen.warnings:
+    bounds = bounds_of(prepared.plan, prepared.matrix, prepared.opened, prepared.cases)
+    for warning in (*prepared.frozen.warnings, *budget_warning(prepared.plan, prepared.matrix, bounds)):
         tell(f"warning: {visible(warning)}")
     _tell_unfinished(view)
     at_once = options.jobs or prepared.plan.concurrency
@@ -101,7 +110,7 @@ def run_plan(plan: Path, options: RunOptions) -> int:
 
 
 def _prepared(plan: Path, secret: bytes, options: RunOptions) -> Prepared:
-    return prepare(plan, secret, cache=options.cache_mode(), narrowing=options.narrowing())
+    return prepare(plan, secret, cache=options.cache_mode(), narrowing=options.narrowing(), ceiling=options.ceiling())
 
 
 def _check_secrets(prepared: Prepared) -> None:
@@ -164,7 +173,8 @@ def _tell_unfinished(ledger: LedgerView) -> None:
 def _print_estimate(prepared: Prepared, project: Path, ledger: Path | None, options: RunOptions) -> None:
     """Print what a run would do and cost at most."""
     plan, matrix = prepared.plan, prepared.matrix
-    estimates = estimate(plan, matrix, prepared.opened, prepared.cases)
+    bounds = bounds_of(plan, matrix, prepared.opened, prepared.cases)
+    estimates = estimate(matrix, bounds)
     if options.json:
         rows = [
             {
@@ -192,7 +202,9 @@ def _print_estimate(prepared: Prepared, project: Path, ledger: Path | None, opti
     told = " + ".join(f"{nano / 1e9:.4f} {currency}" for currency, nano in total.items()) or "nothing that is known"
     rest = f"; unknown: {', '.join(unknown)}" if unknown else ""
     print(f"upper estimate: {'at least ' if unknown else ''}{told}{rest}")
-    for warning in prepared.frozen.warnings:
+    for line in budget_words(plan):
+        print(line)
+    for warning in (*prepared.frozen.warnings, *budget_warning(plan, matrix, bounds)):
         print(f"warning: {visible(warning)}")
     if plan.cache == "replay":
         print("answers are replayed from cassettes: nothing is called")

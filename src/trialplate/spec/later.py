@@ -77,7 +77,6 @@ LATER: tuple[Refusal, ...] = (
     _later("models.*.environment", "choosing where an agent runs"),
     _later("models.*.secret.header", "sending a key in a header other than Authorization"),
     _later("models.*.secret.prefix", "sending a key with another prefix than Bearer"),
-    _later("models.*.limits.requests_per_minute", "a limit on requests per minute", hint="run.concurrency bounds them"),
     _later("scorers.*.type", "the scorer type {value}", *_SCORERS, cut=1, hint="scorer types: exact, contains, regex"),
     *(
         _later(f"{place}.kind", "the case kind {value}", "trace", "workspace", hint="this version runs kind: prompt")
@@ -107,7 +106,6 @@ LATER: tuple[Refusal, ...] = (
     _later("pass_mark.rules.*.correct_for_judge", "correcting a judge's verdicts", cut=1),
     _later("pass_mark.rules.*.basis", "a rule over a confidence bound", "bound", cut=1, hint=_ESTIMATE),
     _later("run.cache", "replaying what is recorded and calling for the rest", "auto", hint="off, live or replay"),
-    _later("run.budget", "stopping a run at a cost or a time"),
     _later("run.workspace", "how an agent's workspace is made and kept"),
     _later("run.sandbox", "how containers are bounded"),
 )

@@ -165,6 +165,7 @@ def _common(entry: OpenAiCompatibleModel | CommandModel | StandInModel) -> dict[
         pricing = Pricing(free=True)
     return {
         "runner": entry.runner,
+        "provider": entry.provider,
         "subject": entry.subject,
         "pricing": pricing,
         "role": entry.role,
@@ -173,7 +174,12 @@ def _common(entry: OpenAiCompatibleModel | CommandModel | StandInModel) -> dict[
             initial_delay_ms=entry.retry.initial_delay_s,
             max_delay_ms=entry.retry.max_delay_s,
         ),
-        "limits": Limits(attempt_timeout_ms=entry.limits.attempt_timeout_s, answer_bytes=entry.limits.answer_bytes),
+        "limits": Limits(
+            attempt_timeout_ms=entry.limits.attempt_timeout_s,
+            answer_bytes=entry.limits.answer_bytes,
+            requests_per_minute=entry.limits.requests_per_minute,
+            tokens_per_minute=entry.limits.tokens_per_minute,
+        ),
     }
 
 
