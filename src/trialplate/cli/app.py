@@ -39,6 +39,12 @@ app.add_typer(ledger_app, name="ledger")
 PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", readable=False, help="trialplate.yaml, or its folder.")]
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A path, a run id, its beginning, or latest.")]
 LedgerOption = Annotated[Path | None, typer.Option("--ledger", metavar="DIR", help="The ledger, if it is not above.")]
+MaxCostOption = Annotated[
+    str | None, typer.Option(metavar="AMOUNT", help="Begin no attempt by which the run could cost more than this.")
+]
+MaxTimeOption = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Begin no attempt after this time: 90, 90s, 30m, 2h.")
+]
 HERE = Path("trialplate.yaml")
 
 
@@ -117,12 +123,8 @@ def run(
     cache: Annotated[
         str | None, typer.Option(metavar="off|live|replay", help="live records exchanges, replay never calls.")
     ] = None,
-    max_cost: Annotated[
-        str | None, typer.Option(metavar="AMOUNT", help="Begin no attempt that could cost more than this in all.")
-    ] = None,
-    max_time: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Begin no attempt after this: 90, 90s, 30m, 2h.")
-    ] = None,
+    max_cost: MaxCostOption = None,
+    max_time: MaxTimeOption = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Requests at once.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
@@ -147,6 +149,8 @@ def run(
 @app.command()
 def resume(
     run: RunArgument,
+    max_cost: MaxCostOption = None,
+    max_time: MaxTimeOption = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Requests at once.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     ledger: LedgerOption = None,
@@ -154,7 +158,7 @@ def resume(
     """Finish a run: ask only what is unknown, keep what is decided."""
     from trialplate.cli.resume import resume as resume_run
 
-    return resume_run(run, jobs=jobs, ledger=ledger, as_json=json)
+    return resume_run(run, max_cost=max_cost, max_time=max_time, jobs=jobs, ledger=ledger, as_json=json)
 
 
 @app.command()

@@ -59,7 +59,7 @@ class Progress:
         counts = finished.counts
         told = ", ".join(
             f"{number} {word}"
-            for word in ("passed", "failed", "limit", "error", "absent")
+            for word in ("passed", "failed", "limit", "error", "skipped", "absent")
             if (number := getattr(counts, word)) or word in ("passed", "failed")
         )
         tell(
@@ -71,6 +71,11 @@ class Progress:
                 told = ", ".join(f"{number} {cause}" for cause, number in finished.causes.items())
                 tell(f"errors: {told}; the report shows each")
             tell(f"{unknown} trials are unknown, neither passed nor failed; the record is signed and valid")
+        if finished.left_out:
+            told = ", ".join(f"{number} of {name}" for name, number in finished.left_out.items())
+            tell(f"left out, as the {finished.reason} allowed no more: {told}")
+            option = "--max-cost AMOUNT (for the whole run)" if finished.reason == "budget" else "--max-time TIME"
+            tell(f"next: trialplate resume {_named(finished)} {option}")
         tell(f"next: trialplate report {_named(finished)}")
 
 

@@ -7,6 +7,7 @@ import json
 import os
 from pathlib import Path
 
+from trialplate.cli.ceiling import read_ceiling
 from trialplate.cli.progress import Progress
 from trialplate.cli.project import open_ledger, verified_ledger
 from trialplate.engine.prepare import Prepared
@@ -24,8 +25,15 @@ from trialplate.verify.output import tell
 __all__ = ["resume"]
 
 
-def resume(name: str, *, jobs: int | None, ledger: Path | None, as_json: bool) -> int:
-    """Finish a run; returns the exit code."""
+def resume(
+    name: str, *, max_cost: str | None, max_time: str | None, jobs: int | None, ledger: Path | None, as_json: bool
+) -> int:
+    """Finish a run; returns the exit code.
+
+    Args:
+        max_cost, max_time: over the plan's budget; the cost is that of the whole run, what was spent before included.
+    """
+    ceiling = read_ceiling(max_cost, max_time)
     run = find_run(name, Path.cwd(), ledger)
     folder = given_ledger(Path.cwd(), ledger) if ledger else ledger_above(run)
     if folder is None:
@@ -37,7 +45,17 @@ def resume(name: str, *, jobs: int | None, ledger: Path | None, as_json: bool) -
     shown = _Shown(quiet=as_json)
     with record_lock(run):
         view, writer, key = open_ledger(folder)
-        done = resume_run(run, view, writer, key, os.environ, at_once=jobs, resumed=shown.resumed, progress=shown.ended)
+        done = resume_run(
+            run,
+            view,
+            writer,
+            key,
+            os.environ,
+            at_once=jobs,
+            ceiling=ceiling,
+            resumed=shown.resumed,
+            progress=shown.ended,
+        )
     return _told(done, shown, as_json)
 
 

@@ -16,11 +16,13 @@ from pathlib import Path
 
 from trialplate import __version__
 from trialplate.engine.before import Before, Unscored
+from trialplate.engine.budget import Spending
 from trialplate.engine.environment import environment_of
+from trialplate.engine.estimate import bounds_of
 from trialplate.engine.prepare import Prepared
 from trialplate.engine.run import begin_record
 from trialplate.engine.seats import open_seats
-from trialplate.engine.session import Finished, Session
+from trialplate.engine.session import Finished, Session, Watch
 from trialplate.engine.tally import Tally
 from trialplate.errors import SpecError, UsageError, VerificationError
 from trialplate.ledger.content import CONTENT, ContentWriter
@@ -36,6 +38,7 @@ from trialplate.record.matrix import narrow
 from trialplate.record.values import Case, Plan
 from trialplate.rules.cells import Board, most_attempts
 from trialplate.spec.freeze import Frozen
+from trialplate.spec.limits import Ceiling, check_limits, laid_over
 from trialplate.spec.project import pin_digest
 from trialplate.verify.cell_checks import CellChecks
 from trialplate.verify.content import openings
@@ -74,8 +77,10 @@ def resume_run(
     environ: Mapping[str, str],
     *,
     at_once: int | None = None,
+    ceiling: Ceiling | None = None,
     resumed: Callable[[Resumed, Prepared], None] = lambda state, prepared: None,
     progress: Callable[[TrialEnd, Tally], None] = lambda end, tally: None,
+    watch: Watch = lambda waiting: None,
 ) -> Finished | Resumed:
     """Go on with a run until its end, an interrupt, or five infrastructure errors in a row.
 
@@ -83,9 +88,11 @@ def resume_run(
 
     Args:
         folder: the run's folder.
-        at_once: trials under way at the same time; the plan's number by default.
+        at_once: attempts under way at the same time; the plan's number by default.
+        ceiling: of cost, over all sessions of the run, and of time, from now on; the plan's budget by default.
         resumed: told what there is to do, before anything is asked.
         progress: told of each trial that ends.
+        watch: given, before the first call, what tells what trials wait for.
 
     Returns:
         What the run came to, or, where it has ended and nothing is left to try, the state it is in.
@@ -102,6 +109,7 @@ def resume_run(
     _require(report)
     prepared, opened = _prepared(folder, entry.body)
     _check_files(prepared)
+    _check_budget(prepared, ceiling or Ceiling())
     with ExitStack() as closing:
         seats = closing.enter_context(open_seats(prepared, environ))
         content = closing.enter_context(ContentWriter(folder))
@@ -127,8 +135,8 @@ def resume_run(
             again = RunReopen(adopted=record.adopted, reason=last, environment=environment_of(prepared.project))
             record.write("run.reopen", codec.to_json(again))
             record.sync()
-        session = Session(folder.name, folder, record, content, writer, prepared, before)
-        return session.run(seats, at_once or prepared.plan.concurrency, progress)
+        session = Session(folder.name, folder, record, content, writer, prepared, before, ceiling)
+        return session.run(seats, at_once or prepared.plan.concurrency, progress, watch)
 
 
 # ---------------------------------------------------------------------------------------------------- what there is
@@ -202,6 +210,14 @@ def _check_files(prepared: Prepared) -> None:
                 )
 
 
+def _check_budget(prepared: Prepared, ceiling: Ceiling) -> None:
+    """Refuse a budget that could not hold: it may be other than the one that the run began with."""
+    plan = prepared.plan
+    plan = plan.replace(budget=laid_over(plan.budget, plan.configurations, ceiling))
+    bounds = bounds_of(plan, prepared.matrix, prepared.opened, prepared.cases)
+    check_limits(plan, prepared.matrix, bounds, lambda path: f"plan.json: {'.'.join(map(str, path))}")
+
+
 def _notes(plan: Plan, content: ContentWriter) -> list[str]:
     """Say what is not as a finished session would have left it."""
     notes = [str(content.set_aside)] if content.set_aside is not None else []
@@ -236,14 +252,17 @@ def _fold(folder: Path, prepared: Prepared, size: int) -> tuple[Before, str]:
     checks = CellChecks(prepared.plan, prepared.matrix, board, report)
     unscored: dict[TrialKey, TrialEnd] = {}
     last = "killed"
+    spending = Spending(bounds_of(prepared.plan, prepared.matrix, prepared.opened, prepared.cases))
     log = LogFile(folder / RECORD, f"runs/{folder.name}/{RECORD}", size)
     for seq, line in enumerate(log.lines("RECORD")):
         where = f"{log.shown}:{seq + 1}"
         _, body = typed_entry(line, seq, where, RECORD_TYPES)
         if isinstance(body, TrialStart):
             checks.start(body, where)
+            spending.start(body)
         elif isinstance(body, TrialEnd):
             checks.end(body, where)
+            spending.end(body)
             unscored.pop(body.trial, None)
             if (cell := board.cells.get(body.trial)) is not None and cell.answer is not None:
                 unscored[body.trial] = body
@@ -253,7 +272,7 @@ def _fold(folder: Path, prepared: Prepared, size: int) -> tuple[Before, str]:
             checks.sessions += 1
             last = "killed"
     _require(report)
-    return Before(board.cells, checks.sessions, _opened(folder, unscored)), last
+    return Before(board.cells, checks.sessions, _opened(folder, unscored), spending.nano), last
 
 
 def _opened(folder: Path, unscored: Mapping[TrialKey, TrialEnd]) -> dict[TrialKey, Unscored]:

@@ -17,7 +17,7 @@ from trialplate.engine.commits import Commitments, commit_plan
 from trialplate.engine.environment import environment_of
 from trialplate.engine.prepare import Prepared
 from trialplate.engine.seats import open_seats
-from trialplate.engine.session import Finished, Session
+from trialplate.engine.session import Finished, Session, Watch
 from trialplate.engine.tally import Tally
 from trialplate.ledger.clock import utc_now
 from trialplate.ledger.content import ContentWriter
@@ -43,13 +43,15 @@ def run_prepared(
     at_once: int,
     started: Callable[[str, Commitments], None] = lambda run_id, made: None,
     progress: Callable[[TrialEnd, Tally], None] = lambda end, tally: None,
+    watch: Watch = lambda waiting: None,
 ) -> Finished:
-    """Run a prepared plan to its end, an interrupt, or five infrastructure errors in a row.
+    """Run a prepared plan to its end, an interrupt, five infrastructure errors in a row, or the end of its budget.
 
     Args:
-        at_once: trials under way at the same time.
+        at_once: attempts under way at the same time.
         started: told the run id and what was committed, before the first call.
         progress: told of each trial that ends.
+        watch: given, before the first call, what tells what trials wait for.
 
     Raises:
         StorageError, SpecError: it could not begin, or could not go on writing; what was signed is valid.
@@ -68,7 +70,7 @@ def run_prepared(
         record = closing.enter_context(begin_record(folder, ledger.origin, prepared, appended, key, content))
         started(run_id, commitments)
         session = Session(run_id, folder, record, content, writer, prepared, Before())
-        return session.run(seats, at_once, progress)
+        return session.run(seats, at_once, progress, watch)
 
 
 def _new_folder(runs: Path) -> tuple[str, Path]:

@@ -27,6 +27,8 @@ class Tally:
     costs_unknown: int = 0
     causes: dict[str, int] = field(default_factory=dict)
     """Why trials ended in an error."""
+    left_out: dict[str, int] = field(default_factory=dict)
+    """Trials of each configuration whose next attempt was not made, for want of money or time."""
 
     def take(self, cells: Mapping[TrialKey, Cell]) -> None:
         """Count what earlier sessions left."""

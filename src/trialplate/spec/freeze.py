@@ -24,7 +24,7 @@ from trialplate.record.frozen import Json
 from trialplate.record.values import Case, Opening, Plan, PlanCase, PlanFile, PlanTestSet, Verdicts
 from trialplate.spec import resolve
 from trialplate.spec.checks import check, check_leaks
-from trialplate.spec.limits import Ceiling, budget_of, providers_of
+from trialplate.spec.limits import Ceiling, budget_of, laid_over, providers_of
 from trialplate.spec.project import Project
 
 __all__ = ["TEST_SET_SCHEMA", "Frozen", "cases_root", "freeze", "plain_digest"]
@@ -75,7 +75,7 @@ def freeze(
         pass_mark=author.pass_mark.resolved(),
         concurrency=author.run.concurrency,
         providers=providers_of(project, configurations),
-        budget=budget_of(project, configurations, ceiling or Ceiling()),
+        budget=laid_over(budget_of(project), configurations, ceiling or Ceiling()),
         order=author.run.order,
         cache=mode,
         cassettes=_cassettes(project, mode),

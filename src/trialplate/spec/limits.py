@@ -30,6 +30,7 @@ __all__ = [
     "Ceiling",
     "budget_of",
     "check_limits",
+    "laid_over",
     "provider_of",
     "providers_of",
 ]
@@ -130,19 +131,24 @@ def providers_of(project: Project, configurations: Sequence[Configuration]) -> t
     return tuple(made)
 
 
-def budget_of(project: Project, configurations: Sequence[Configuration], ceiling: Ceiling) -> Budget | None:
-    """Return the budget of a plan: the author's, what the command line says over it; None without either."""
+def budget_of(project: Project) -> Budget | None:
+    """Return the budget that the author states."""
     entry = project.author.run.budget
-    cost = wall = None
-    currency = "USD"
-    if entry is not None:
-        cost, wall = entry.cost_usd, entry.wall_time_s
+    if entry is None or (entry.cost_usd is None and entry.wall_time_s is None):
+        return None
+    return Budget(cost_nano=entry.cost_usd, wall_time_ms=entry.wall_time_s)
+
+
+def laid_over(budget: Budget | None, configurations: Sequence[Configuration], ceiling: Ceiling) -> Budget | None:
+    """Return a budget with what the command line says laid over it: an amount there is in the currency of the prices."""
+    if ceiling == Ceiling():
+        return budget
+    made = budget or Budget()
     if ceiling.cost_nano is not None:
-        cost = ceiling.cost_nano
-        currency = next(iter(_currencies(configurations)), currency)
-    if ceiling.wall_time_ms is not None:
-        wall = ceiling.wall_time_ms
-    return None if cost is None and wall is None else Budget(cost_nano=cost, currency=currency, wall_time_ms=wall)
+        made = made.replace(
+            cost_nano=ceiling.cost_nano, currency=next(iter(_currencies(configurations)), made.currency)
+        )
+    return made if ceiling.wall_time_ms is None else made.replace(wall_time_ms=ceiling.wall_time_ms)
 
 
 def _currencies(configurations: Sequence[Configuration]) -> list[str]:
