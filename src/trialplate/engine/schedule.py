@@ -263,9 +263,8 @@ class Schedule:
         self._next_at = self._admission.ends_at if self._admission.ends_at is not None else math.inf
         for lane in self._lanes if self._again else ():
             if lane.again and (permit := self._asked(lane, lane.again[0][2], now, lane.again[0][0])) is not None:
-                _, _, trial = heapq.heappop(lane.again)
                 self._again -= 1
-                return lane, trial, permit
+                return lane, heapq.heappop(lane.again)[2], permit
         held: list[tuple[int, int, _Lane]] = []
         found = None
         while self._fresh and found is None:

@@ -140,7 +140,7 @@ def budget_of(project: Project) -> Budget | None:
 
 
 def laid_over(budget: Budget | None, configurations: Sequence[Configuration], ceiling: Ceiling) -> Budget | None:
-    """Return a budget with what the command line says laid over it: an amount there is in the currency of the prices."""
+    """Return a budget with what the command line says over it; an amount there is in the currency of the prices."""
     if ceiling == Ceiling():
         return budget
     made = budget or Budget()
