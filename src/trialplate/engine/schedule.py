@@ -127,24 +127,17 @@ class _Lane:
     """The trials of one configuration: those to be tried again by the time they are due, and the next new one."""
 
     def __init__(self, number: int, name: str, trials: Iterator[tuple[int, TrialKey]]) -> None:
-        self.number, self.name = number, name
-        self._trials = trials
-        self.place = 0
-        self.new: OpenTrial | None = None
+        self.number, self.name, self.trials = number, name, trials
+        self.has_more = False
+        """There is a trial that has not begun."""
         self.again: list[tuple[float, int, OpenTrial]] = []
         self.begun = 0
         """Trials that have begun and not ended."""
         self.hold: Hold | None = None
 
-    def advance(self, attempts: Attempts) -> bool:
-        """Take up the next new trial; says whether there is one."""
-        found = next(self._trials, None)
-        if found is None:
-            self.new = None
-            return False
-        self.place, key = found
-        self.new = attempts.open(key)
-        return True
+
+_Fresh = tuple[int, int, _Lane, OpenTrial]
+"""A trial that has not begun, by its place in the matrix and its lane's number."""
 
 
 class Schedule:
@@ -166,8 +159,9 @@ class Schedule:
         self._attempts, self._admission, self._at_once = attempts, admission, at_once
         self._clock = clock or Monotonic()
         self._lanes = [_Lane(number, name, trials) for number, (name, trials) in enumerate(lanes.items())]
-        self._fresh = [(lane.place, lane.number, lane) for lane in self._lanes if lane.advance(attempts)]
-        heapq.heapify(self._fresh)
+        self._fresh: list[_Fresh] = []
+        for lane in self._lanes:
+            self._take_up(lane)
         self._again = self._under_way = self._count = 0
         self._next_at = math.inf
         self._sleepers: list[asyncio.Future[None]] = []
@@ -212,7 +206,7 @@ class Schedule:
         for lane in self._lanes:
             hold, number = lane.hold, len(lane.again)
             if hold is not None and (hold.until is None or hold.until > now):
-                found[hold] = found.get(hold, 0) + number + (lane.new is not None)
+                found[hold] = found.get(hold, 0) + number + lane.has_more
             elif number and lane.again[0][0] > now:
                 found[lane.name, "to be tried again", lane.again[0][0]] = number
         return [Waiting(who, reason, trials, until) for (who, reason, until), trials in found.items()]
@@ -265,24 +259,29 @@ class Schedule:
             if lane.again and (permit := self._asked(lane, lane.again[0][2], now, lane.again[0][0])) is not None:
                 self._again -= 1
                 return lane, heapq.heappop(lane.again)[2], permit
-        held: list[tuple[int, int, _Lane]] = []
+        held: list[_Fresh] = []
         found = None
         while self._fresh and found is None:
             item = heapq.heappop(self._fresh)
-            lane, trial = item[2], item[2].new
+            _, _, lane, trial = item
             # What has begun comes first once it is due; a lane does not begin ever more beside it.
-            full = trial is None or lane.begun >= self._at_once
-            permit = None if trial is None or full else self._asked(lane, trial, now)
-            if trial is None or permit is None:
+            permit = None if lane.begun >= self._at_once else self._asked(lane, trial, now)
+            if permit is None:
                 held.append(item)
-                continue
-            found = lane, trial, permit
-            lane.begun += 1
-            if lane.advance(self._attempts):
-                heapq.heappush(self._fresh, (lane.place, lane.number, lane))
+            else:
+                found = lane, trial, permit
+                lane.begun += 1
+                self._take_up(lane)
         for item in held:
             heapq.heappush(self._fresh, item)
         return found
+
+    def _take_up(self, lane: _Lane) -> None:
+        """Look at the next new trial of a lane, if it has one."""
+        place, key = next(lane.trials, (0, None))
+        lane.has_more = key is not None
+        if key is not None:
+            heapq.heappush(self._fresh, (place, lane.number, lane, self._attempts.open(key)))
 
     def _asked(self, lane: _Lane, trial: OpenTrial, now: float, due: float = -math.inf) -> Permit | LeftOut | None:
         """Ask for an attempt; None if it waits, which is noted."""

@@ -75,6 +75,7 @@ class TrialRunner:
         self.seats, self.cases, self.scorers = seats.by_name, cases, seats.scorers
         self.journal, self.tally, self.scrub = journal, tally, seats.secrets.scrub
         self.before = before
+        self._unbegun = {name: self._attempts_after(0, name) for name in self.seats}
 
     def may_try(self, key: TrialKey) -> bool:
         """Say whether a trial is undecided and has an attempt left."""
@@ -82,9 +83,11 @@ class TrialRunner:
 
     def _attempts(self, key: TrialKey) -> range:
         """Return the numbers of the attempts that a trial may have in this session."""
-        retry = self.seats[key[0]].configuration.retry
         cell = self.before.cells.get(key)
-        made = cell.attempts if cell is not None else 0
+        return self._unbegun[key[0]] if cell is None else self._attempts_after(cell.attempts, key[0])
+
+    def _attempts_after(self, made: int, name: str) -> range:
+        retry = self.seats[name].configuration.retry
         most = most_attempts(retry, self.before.sessions + 1)
         return range(made + 1, min(made + retry.max_retries + 1, most) + 1)
 
