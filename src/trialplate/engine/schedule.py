@@ -6,7 +6,7 @@ tried again and is due, else the earliest trial in the matrix whose lane may go 
 its provider or its next attempt holds up no other, and takes none of the places at once. What is under way is an
 attempt, not a trial, so there is nothing that a waiting trial could keep from another.
 
-Trials come from iterators and are forgotten when they end; a lane has at most as many begun ones as may run at once. So
+Trials come from iterators and are forgotten when they end; a lane has few more begun ones than may run at once. So
 memory does not grow with their number.
 """
 
@@ -29,6 +29,8 @@ __all__ = ["STOP_AFTER", "Attempts", "Clock", "Monotonic", "Schedule", "Stop", "
 
 STOP_AFTER = 5
 """Trials of one configuration, over different cases, that end in an infrastructure error one after the other."""
+MOST_WAITING = 16
+"""Begun trials of a lane that may wait for their next attempt, beside as many as may run at once."""
 GIVE_WAY_S = 0.05
 """How long trials that never wait may keep signals and checkpoints waiting."""
 
@@ -254,7 +256,8 @@ class Schedule:
 
     def _next(self, now: float) -> tuple[_Lane, OpenTrial, Permit | LeftOut] | None:
         """Return an attempt that may start, everything it needs taken, or one that is left out; None if all wait."""
-        self._next_at = self._admission.ends_at if self._admission.ends_at is not None else math.inf
+        ends_at = self._admission.ends_at
+        self._next_at = math.inf if ends_at is None or ends_at <= now else ends_at
         for lane in self._lanes if self._again else ():
             if lane.again and (permit := self._asked(lane, lane.again[0][2], now, lane.again[0][0])) is not None:
                 self._again -= 1
@@ -265,7 +268,7 @@ class Schedule:
             item = heapq.heappop(self._fresh)
             _, _, lane, trial = item
             # What has begun comes first once it is due; a lane does not begin ever more beside it.
-            permit = None if lane.begun >= self._at_once else self._asked(lane, trial, now)
+            permit = None if lane.begun >= self._at_once + MOST_WAITING else self._asked(lane, trial, now)
             if permit is None:
                 held.append(item)
             else:
