@@ -44,10 +44,10 @@ class RunOptions:
     models: str | None
     repeats: int | None
     cache: str | None
-    max_cost: str | None
-    max_time: str | None
     jobs: int | None
     json: bool
+    max_cost: str | None = None
+    max_time: str | None = None
 
     def narrowing(self) -> Narrowing | None:
         """Return how the plan is narrowed; None if it is run in full."""
