@@ -1,5 +1,6 @@
 #!/bin/sh
-# The demo's project against a real small model on this machine: SmolLM2-135M-Instruct, from packages.
+# The demo's project against a real small model on this machine: SmolLM2-135M-Instruct, from packages. The run is killed
+# in the middle and resumed: what was answered is not asked again.
 set -eu
 cd "$(dirname "$0")/.."
 sh scripts/small_model.sh
@@ -9,7 +10,17 @@ export TRIALPLATE_HOME
 mkdir -p demo-live/home
 trialplate init demo demo-live/contract
 cd demo-live/contract
-trialplate run --cache off --yes
+trialplate run --cache off --yes --jobs 1 &
+run=$!
+until [ "$(cat runs/*/record.jsonl 2>/dev/null | wc -l)" -ge 61 ]; do
+  kill -0 "$run" 2>/dev/null || { echo "the run ended before it could be killed"; exit 1; }
+  sleep 0.2
+done
+kill -9 "$run"
+wait "$run" || echo "(killed in the middle, exit $?)"
+code=0; trialplate gate latest --model smollm2/with-contract || code=$?
+echo "(exit $code)"; [ "$code" -eq 1 ]
+trialplate resume latest
 trialplate report --by-tag --failures 2
 code=0; trialplate gate latest --model smollm2/with-contract || code=$?
 echo "(exit $code)"; [ "$code" -eq 0 ]

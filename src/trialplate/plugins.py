@@ -23,18 +23,30 @@ Group = Literal["runners", "scorers", "loaders", "reports"]
 
 BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "runners": {
-        "openai-compatible": "trialplate.runners.openai_compatible:make",
+        "anthropic": "trialplate.runners.hosted:make_anthropic",
+        "openai-compatible": "trialplate.runners.hosted:make_openai_compatible",
+        "http": "trialplate.runners.http:make",
         "command": "trialplate.runners.command:make",
+        "python": "trialplate.runners.python:make",
         "stand-in": "trialplate.runners.stand_in:make",
     },
     "scorers": {
         "exact": "trialplate.scorers.text_match:make_exact",
         "contains": "trialplate.scorers.text_match:make_contains",
         "regex": "trialplate.scorers.text_match:make_regex",
+        "numeric": "trialplate.scorers.numeric:make_numeric",
+        "choice": "trialplate.scorers.choice:make_choice",
+        "json-schema": "trialplate.scorers.json_scorers:make_json_schema",
+        "json-subset": "trialplate.scorers.json_scorers:make_json_subset",
+        "command": "trialplate.scorers.programs:make_command",
+        "python": "trialplate.scorers.programs:make_python",
     },
     "loaders": {},
     "reports": {
         "text": "trialplate.reports.terminal:render",
+        "markdown": "trialplate.reports.markdown:render",
+        "json": "trialplate.reports.json_report:render",
+        "csv": "trialplate.reports.csv_table:render",
     },
 }
 

@@ -110,3 +110,15 @@ def test_only_one_module_decides() -> None:
         and node.func.id in ("RuleResult", "Evaluation")
     }
     assert makers == {"rules/passmark.py"}
+
+
+def test_what_decides_never_reads_the_index() -> None:
+    """ADR 26: the index is for lists that people read; verify, gate, resume and reports go to the evidence itself."""
+    readers = set()
+    for file in MODULES:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [item.name for item in node.names] if isinstance(node, ast.Import) else []
+            if any(name.startswith(("trialplate.ledger.index", "sqlite")) for name in names):
+                readers.add(f"{file.parent.name}/{file.name}")
+    assert readers <= {"ledger/index.py", "ledger/index_rows.py", "cli/ls.py", "cli/show.py", "cli/doctor.py"}

@@ -219,7 +219,8 @@ def test_errors_are_raised_with_something_to_do() -> None:
 
 
 def test_public_names_of_the_package() -> None:
-    """What `from trialplate import ...` offers today; adding a name is a decision."""
+    """What `from trialplate import ...` offers today: RunOutput, when it is asked for. Adding a name is a decision."""
+    assert trialplate.RunOutput.__module__ == "trialplate.run_output"
     assert sorted(name for name in vars(trialplate) if not name.startswith("_")) in ([], sorted(sub_modules()))
     assert re.fullmatch(r"\d+\.\d+\.\d+", trialplate.__version__)
 

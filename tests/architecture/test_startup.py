@@ -29,6 +29,7 @@ HEAVY = {
     "pydantic",
     "regex",
     "rich",
+    "sqlite3",
     "sqlite_utils",
     "yaml",
 }

@@ -21,7 +21,7 @@ from trialplate.record import canonical
 from trialplate.record.entries import Usage
 from trialplate.record.values import Case, Configuration, Limits
 from trialplate.runners.base import Answer, Failure, Request, RunnerContext
-from trialplate.runners.openai_compatible import make
+from trialplate.runners.hosted import make_openai_compatible as make
 from trialplate.transport.cassette import Cassette
 from trialplate.transport.http import HttpClient
 
@@ -141,6 +141,17 @@ async def test_content_in_parts_is_one_text(client: HttpClient) -> None:
     """Case H09."""
     async with ChatServer(steps("parts")) as server:
         assert (await asking(server.url, client)()).text == "Paris"
+
+
+async def test_stream_that_was_not_asked_for_is_the_same_text(client: HttpClient) -> None:
+    """Case H10: text and parts in deltas; half of a stream is never taken for an answer."""
+    (step,) = steps("stream_parts")
+    half = {"sse": step["sse"][:-2]}
+    async with ChatServer([half, step]) as server:
+        ask = asking(server.url, client)
+        assert (await failed(ask())).kind == "transport"
+        answer = await ask()
+    assert (answer.text, answer.finish) == ("Paris", "stop")
 
 
 async def test_missing_usage_is_unknown(client: HttpClient) -> None:

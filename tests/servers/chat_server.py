@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A chat-completions server that answers as real ones do, and misbehaves as real ones do.
+"""A server that answers as real model servers do, and misbehaves as real ones do.
 
-It speaks the wire format of POST /v1/chat/completions (OpenAI API reference). What it does next is said by steps, the
+It speaks the wire formats of POST /v1/chat/completions (OpenAI API reference) and of POST /v1/messages (Claude API
+reference: version header, required and removed parameters, error objects); any other path answers as a service of
+somebody's own, with `{"answer": ...}`. What it does next is said by steps, the
 form of the case files in tests/vectors/cases/http: `status`, `headers`, `json` or `body`, `delay_ms`, `sse`, and
 `close` ("rst": reset before a reply; "eof": end after what was sent). Besides those: `hang` (never answers), `drip`
 (the body in pieces of so many bytes), `no_length` (only the end of the connection ends the body). The last step
@@ -32,7 +34,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
-__all__ = ["ChatServer", "Seen", "completion"]
+__all__ = ["ChatServer", "Seen", "completion", "message", "message_error"]
 
 Step = Mapping[str, Any]
 
@@ -45,6 +47,10 @@ class Seen:
     """Names in lower case."""
     raw: bytes
     body: Any
+    """None, if there was none."""
+    method: str = "POST"
+    path: str = ""
+    """With its query, as it stood in the request line."""
 
 
 def completion(text: str, *, model: str = "m-small", number: int = 1, prompt: str = "") -> dict[str, Any]:
@@ -73,6 +79,34 @@ def completion(text: str, *, model: str = "m-small", number: int = 1, prompt: st
         "service_tier": "default",
         "system_fingerprint": "fp_test",
     }
+
+
+def message(text: str, *, model: str = "m-small", number: int = 1, prompt: str = "") -> dict[str, Any]:
+    """Return a complete Message object."""
+    return {
+        "id": f"msg_{number:06d}",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [{"type": "text", "text": text, "citations": None}],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "stop_details": None,
+        "container": None,
+        "usage": {
+            "input_tokens": len(prompt.split()),
+            "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": 0,
+            "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0},
+            "output_tokens": len(text.split()),
+            "service_tier": "standard",
+        },
+    }
+
+
+def message_error(kind: str, text: str, number: int = 1) -> dict[str, Any]:
+    """Return the error object of the Messages API."""
+    return {"type": "error", "error": {"type": kind, "message": text}, "request_id": f"req_{number:06d}"}
 
 
 class ChatServer:
@@ -122,7 +156,7 @@ class ChatServer:
     async def start(self, port: int = 0) -> None:
         """Listen; port 0 takes a free one."""
         app = web.Application(client_max_size=64 * 1024 * 1024)
-        app.router.add_post("/v1/chat/completions", self._handle)
+        app.router.add_route("*", r"/{path:[\s\S]*}", self._handle)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", port, backlog=1024)
@@ -132,7 +166,7 @@ class ChatServer:
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
         headers = {name.lower(): value for name, value in request.headers.items()}
-        self.requests.append(Seen(headers, raw, json.loads(raw)))
+        self.requests.append(Seen(headers, raw, json.loads(raw) if raw else None, request.method, request.raw_path))
         number = len(self.requests)
         self._open += 1
         self.most_open = max(self.most_open, self._open)
@@ -152,12 +186,35 @@ class ChatServer:
             self._open -= 1
 
     def _ordinary(self, number: int) -> web.Response:
-        body = self.requests[number - 1].body
+        seen = self.requests[number - 1]
+        body = seen.body
+        if seen.path == "/v1/messages":
+            return self._message(seen, number)
+        if seen.path != "/v1/chat/completions":
+            return _json(
+                {"answer": self._answer(body), "usage": {"in": 3, "out": 1}}, 200, {"x-request-id": f"s-{number}"}
+            )
         prompt = "\n".join(str(message.get("content")) for message in body["messages"])
         text = self._answer(body)
         return _json(
             completion(text, model=body["model"], number=number, prompt=prompt), 200, {"x-request-id": f"req-{number}"}
         )
+
+    def _message(self, seen: Seen, number: int) -> web.Response:
+        """Answer a Messages request, or refuse it as the real server does."""
+        headers = {"request-id": f"req_{number:06d}"}
+        version = seen.headers.get("anthropic-version")
+        wrong = None if version in ("2023-06-01", "2026-10-21") else "anthropic-version: header is required"
+        if version == "2026-10-21":
+            removed = [name for name in ("temperature", "top_p", "top_k") if name in seen.body]
+            wrong = f"{removed[0]}: Extra inputs are not permitted" if removed else wrong
+        if not isinstance(seen.body.get("max_tokens"), int):
+            wrong = "max_tokens: Field required"
+        if wrong:
+            return _json(message_error("invalid_request_error", wrong, number), 400, headers)
+        prompt = "\n".join(str(item.get("content")) for item in seen.body["messages"])
+        text = self._answer(seen.body)
+        return _json(message(text, model=seen.body["model"], number=number, prompt=prompt), 200, headers)
 
     def _limited(self) -> bool:
         """Whether this request is one too many within a second."""

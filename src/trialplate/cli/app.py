@@ -93,11 +93,13 @@ def init(
 
 
 @app.command()
-def validate(plan: PlanArgument = HERE) -> int:
+def validate(
+    plan: PlanArgument = HERE, json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False
+) -> int:
     """Check every file, name, reference and pattern of a plan; nothing is run."""
     from trialplate.cli.validate import validate_plan
 
-    return validate_plan(plan)
+    return validate_plan(plan, as_json=json)
 
 
 @app.command()
@@ -121,7 +123,10 @@ def run(
     ] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="A pilot: at most N repeats.")] = None,
     cache: Annotated[
-        str | None, typer.Option(metavar="off|live|replay", help="live records exchanges, replay never calls.")
+        str | None,
+        typer.Option(
+            metavar="off|auto|live|replay", help="live records exchanges, replay never calls, auto does what is needed."
+        ),
     ] = None,
     max_cost: MaxCostOption = None,
     max_time: MaxTimeOption = None,
@@ -164,14 +169,53 @@ def resume(
 @app.command()
 def report(
     run: RunArgument = "latest",
+    format: Annotated[  # noqa: A002  the option's own name
+        str | None, typer.Option("--format", metavar="text|markdown|json|csv", help="How to show it; text by default.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there; its ending tells the format.")
+    ] = None,
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Add the table by tag.")] = False,
     failures: Annotated[int, typer.Option(min=0, help="How many failures of each configuration to show.")] = 5,
+    withhold: Annotated[
+        bool, typer.Option("--withhold", help="Leave out answers and every other private text.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     ledger: LedgerOption = None,
 ) -> int:
     """Show a run: the decision in words, the table, the failures."""
-    from trialplate.cli.report import show_report
+    from trialplate.cli.report import ReportOptions, show_report
 
-    return show_report(run, by_tag=by_tag, failures=failures, ledger=ledger)
+    chosen = "json" if json and format is None else format
+    options = ReportOptions(format=chosen, output=output, by_tag=by_tag, failures=failures, withhold=withhold)
+    return show_report(run, options, ledger)
+
+
+@app.command()
+def ls(
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False, ledger: LedgerOption = None
+) -> int:
+    """List the runs of the ledger, the newest first."""
+    from trialplate.cli.ls import list_runs
+
+    return list_runs(ledger, json)
+
+
+@app.command()
+def show(
+    run: RunArgument = "latest",
+    case: Annotated[str | None, typer.Argument(metavar="[CASE]", help="A case's id, or its beginning.")] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME[/PROFILE]", help="Only this model or configuration.")
+    ] = None,
+    repeat: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only this repeat.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    ledger: LedgerOption = None,
+) -> int:
+    """Show the trials of a run, or of one case with prompt, answers and reasons."""
+    from trialplate.cli.show import show_trials
+
+    return show_trials(run, case, model=model, repeat=repeat, as_json=json, ledger=ledger)
 
 
 @app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
@@ -208,6 +252,24 @@ def schema(
     return print_schema(name)
 
 
+@app.command()
+def plugins(json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> int:
+    """List runners, scorers, loaders and reports, and the packages they come from."""
+    from trialplate.cli.plugins import show_plugins
+
+    return show_plugins(json)
+
+
+@app.command()
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False, ledger: LedgerOption = None
+) -> int:
+    """Look at versions, keys, clock, disk, ledger, folders and Docker; nothing is changed."""
+    from trialplate.cli.doctor import examine
+
+    return examine(ledger, json)
+
+
 @keys_app.command("new")
 def keys_new(name: Annotated[str, typer.Argument(help="A name for the key, such as your team's.")]) -> int:
     """Make a signing key, and print its public line."""
@@ -230,11 +292,13 @@ def ledger_init(
 
 
 @ledger_app.command("log")
-def ledger_log(ledger: LedgerOption = None) -> int:
+def ledger_log(
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False, ledger: LedgerOption = None
+) -> int:
     """List the ledger's entries."""
     from trialplate.cli.ledger import show_log
 
-    return show_log(ledger)
+    return show_log(ledger, as_json=json)
 
 
 @ledger_app.command("show")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from trialplate.errors import StorageError, TrialplateError, UsageError
 from trialplate.record.entries import Decision
@@ -27,7 +27,7 @@ def check(arguments: Sequence[str]) -> int:
     """Run `verify` or `gate` and return the exit code."""
     options = cli.parsed(arguments)
     if options.command == "verify":
-        code, done = cli.verify_paths(options, os.environ)
+        code, done = cli.verify_paths(options, os.environ, _scoring(options))
         for item in done:
             _remember(item)
         return code
@@ -35,6 +35,31 @@ def check(arguments: Sequence[str]) -> int:
     _remember(gated.verified)
     cli.show_gate(options, gated)
     return gated.exit_code
+
+
+def _scoring(options: argparse.Namespace) -> Callable[[Verified], None]:
+    """Return the check that scores again, where it is asked for: only then is anything of it loaded.
+
+    Raises:
+        UsageError: --run-code without --rescore, or the rest of trialplate is not installed.
+    """
+    if not options.rescore:
+        if options.run_code:
+            raise UsageError("--run-code only says how to score again", hint="add --rescore")
+        return lambda done: None
+    try:
+        from trialplate.engine.rescore import rescore
+    except ModuleNotFoundError as error:
+        hint = "install trialplate whole: two packages are enough for everything but --rescore"
+        raise UsageError(f"to score again takes the package {error.name}", hint=hint) from None
+
+    def score(done: Verified) -> None:
+        if done.record is None:
+            done.report.skip("V21", "there is no record to score again")
+        else:
+            rescore(done.record, done.report, run_code=options.run_code)
+
+    return score
 
 
 def _gate(options: argparse.Namespace) -> cli.Gated:

@@ -21,10 +21,14 @@ Commands:
   run       Estimate a plan, or run it with --yes.
   resume    Finish a run: ask only what is unknown, keep what is decided.
   report    Show a run: the decision in words, the table, the failures.
+  ls        List the runs of the ledger, the newest first.
+  show      Show the trials of a run, or of one case with prompt, answers and reasons.
   gate      Verify a run and decide on one configuration: exit 0 only if it is accepted.
   verify    Verify a project, a ledger or a run, offline.
   waive     Sign that one run does not count as an attempt.
   schema    Print the JSON Schema of a format.
+  plugins   List runners, scorers, loaders and reports, and the packages they come from.
+  doctor    Look at versions, keys, clock, disk, ledger, folders and Docker; nothing is changed.
   keys      Signing keys: made here, kept outside of every project.
   ledger    The project's ledger.
 

@@ -41,9 +41,14 @@ def _key(name: str | None) -> LedgerKey:
     return load_signer(name or "", os.environ)
 
 
-def show_log(given: Path | None) -> int:
-    """List the entries of a verified ledger, a line each."""
+def show_log(given: Path | None, *, as_json: bool = False) -> int:
+    """List the entries of a verified ledger, a line each, or all of them as one object."""
     view = verified_ledger(find_ledger(Path.cwd(), given))
+    if as_json:
+        shown = [{"digest": entry.ref.digest, "entry": canonical.decode(entry.line)} for entry in view.entries]
+        made = {"format": "trialplate-ledger-log/1", "checkpoint": str(view.signed), "entries": shown}
+        print(json.dumps(made, indent=2, sort_keys=True))
+        return EXIT_DONE
     for entry in view.entries:
         print(f"{entry.seq:>5}  {entry.time}  {entry.type:<16} {visible(' '.join(_words(entry)))}")
     print(f"checkpoint: {view.signed}")

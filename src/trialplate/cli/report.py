@@ -1,63 +1,123 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`report`: what a run came to, verified first, in a terminal."""
+"""`report`: what a run came to, verified first, in one of the formats that the plugins of `reports` name."""
 
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from trialplate.errors import EXIT_DONE, EXIT_NEGATIVE, UsageError
-from trialplate.record.entries import RECORD_TYPES, TrialEnd, TrialKey
-from trialplate.record.frozen import Json
-from trialplate.reports.summary import failures
-from trialplate.reports.terminal import render
+from trialplate import plugins
+from trialplate.errors import EXIT_DONE, EXIT_NEGATIVE, StorageError, UsageError
+from trialplate.ledger.durable import replacing, storage
+from trialplate.reports.reported import gather
 from trialplate.verify.cli import reader_of
-from trialplate.verify.content import openings
 from trialplate.verify.locate import Found, find_run, given_ledger, ledger_above
-from trialplate.verify.log_file import LogFile, typed_entry
+from trialplate.verify.output import tell
 from trialplate.verify.procedure import verify
-from trialplate.verify.record_view import RecordView
-from trialplate.verify.text import report_lines
+from trialplate.verify.text import report_lines, visible
 
-__all__ = ["show_report"]
+__all__ = ["ReportOptions", "show_report"]
+
+BY_EXTENSION = {".md": "markdown", ".markdown": "markdown", ".json": "json", ".csv": "csv", ".txt": "text"}
+EVIDENCE = ("ledger", "runs", "cassettes", "keys")
+"""Folders of a project that no report is written into: it would spoil what is signed or pinned."""
 
 
-def show_report(name: str, *, by_tag: bool, failures: int, ledger: Path | None) -> int:
-    """Print a report; returns the exit code: 3 if the record does not hold, whatever it says."""
+@dataclass(frozen=True)
+class ReportOptions:
+    """What the command line said."""
+
+    format: str | None = None
+    """None: by the ending of `output`, else text."""
+    output: Path | None = None
+    by_tag: bool = False
+    failures: int = 5
+    withhold: bool = False
+
+
+def show_report(name: str, options: ReportOptions, ledger: Path | None) -> int:
+    """Print or write a report; returns the exit code: 3 if the record does not hold, whatever it says."""
+    render = plugins.load("reports", _format(options))
     run = find_run(name, Path.cwd(), ledger)
     ledger = given_ledger(Path.cwd(), ledger) if ledger else ledger_above(run)
     if ledger is None:
         raise UsageError("a record without its ledger cannot be reported on", where=name, hint="give --ledger DIR")
+    _refuse_evidence(options.output, ledger.parent)
     done = verify(Found(ledger, run), reader_of(os.environ))
-    gate = done.gate
-    if gate is None or not done.report.holds:
+    if done.gate is None or not done.report.holds:
         print("\n".join(report_lines(done.report)))
         print(f"NO REPORT: {'the run has no signed record' if done.report.holds else 'the evidence does not hold'}")
         return done.report.exit_code or EXIT_NEGATIVE
-    candidates = [item.name for item in gate.record.plan.configurations if item.role == "candidate"]
-    decisions = [gate.decide(item) for item in candidates if item in gate.record.matrix.counts]
-    ends, opened = _opened(gate.record, failures)
-    for line in render(gate, decisions, ends, opened, by_tag=by_tag, shown=failures):
-        print(line)
+    reported = gather(done.gate, by_tag=options.by_tag, shown=options.failures, withhold=options.withhold)
+    lines = render(reported)
+    if options.output is None or str(options.output) == "-":
+        _print(lines)
+    else:
+        _write(options.output, lines)
+        tell(f"wrote {visible(str(options.output))}")
     return EXIT_DONE
 
 
-def _opened(record: RecordView, shown: int) -> tuple[dict[TrialKey, TrialEnd], dict[str, Json]]:
-    """Return the last attempts of the failures to show, and what opens their private parts."""
-    wanted: set[TrialKey] = set()
-    seen: dict[str, int] = {}
-    for item in failures(record):
-        seen[item.configuration] = seen.get(item.configuration, 0) + 1
-        if seen[item.configuration] <= shown:
-            wanted.add((item.configuration, item.case, item.repeat))
-    ends: dict[TrialKey, TrialEnd] = {}
-    log = LogFile(record.folder / "record.jsonl", "record.jsonl", record.size)
-    for seq, line in enumerate(log.lines("RECORD")):
-        _, body = typed_entry(line, seq, "record.jsonl", RECORD_TYPES)
-        if isinstance(body, TrialEnd) and body.trial in wanted:
-            ends[body.trial] = body
-    needed = {c for end in ends.values() for c in end.private.__dict__.values() if c is not None}
-    opened: dict[str, Json] = {}
-    if needed and (record.folder / "content.jsonl").exists():
-        opened = {c: value for c, value in openings(record.folder, record.run_id) if c in needed}
-    return ends, opened
+def _format(options: ReportOptions) -> str:
+    """Return the format that was named, or that the ending of the file means."""
+    known = sorted(plugins.BUILT_IN["reports"])
+    if options.format is not None:
+        return options.format
+    if options.output is None or str(options.output) == "-":
+        return "text"
+    ending = options.output.suffix.lower()
+    if ending not in BY_EXTENSION:
+        message = f"no format belongs to files that end in {ending!r}" if ending else "a file's ending tells its format"
+        raise UsageError(
+            message, where=f"--output {options.output}", hint=f"name one with --format: {', '.join(known)}"
+        )
+    return BY_EXTENSION[ending]
+
+
+def _refuse_evidence(output: Path | None, project: Path) -> None:
+    """Refuse a file among those that are signed, pinned or trusted: a report is never an input.
+
+    Raises:
+        UsageError: it is one of these.
+    """
+    if output is None:
+        return
+    place = output.absolute().resolve()
+    for folder in EVIDENCE:
+        if place.is_relative_to((project / folder).resolve()):
+            hint = "write it elsewhere, such as reports/"
+            raise UsageError(f"a report is not written into {folder}/", where=f"--output {output}", hint=hint)
+
+
+def _print(lines: Iterator[str]) -> None:
+    """Print the lines; what goes to a terminal is made visible once more, whatever the format lets through."""
+    import sys
+
+    shown = sys.stdout is not None and sys.stdout.isatty()
+    for line in lines:
+        print("\n".join(map(visible, line.split("\n"))) if shown else line)
+
+
+def _write(path: Path, lines: Iterator[str]) -> None:
+    """Write a file whole or not at all; a device or a pipe takes the lines as they come.
+
+    Raises:
+        UsageError: a folder stands there.
+        StorageError: it could not be written.
+    """
+    try:
+        mode = path.stat().st_mode if path.exists() else stat.S_IFREG
+    except OSError as error:
+        raise StorageError(f"cannot be written: {error.strerror}", where=str(path), hint="correct the path") from None
+    if stat.S_ISDIR(mode):
+        raise UsageError("a folder stands there", where=f"--output {path}", hint="name a file in it")
+    if not stat.S_ISREG(mode):
+        with storage(path), path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+            file.writelines(line + "\n" for line in lines)
+        return
+    with replacing(path) as write:
+        for line in lines:
+            write(line + "\n")

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import cast, get_args
 
 from trialplate.cli.ceiling import budget_warning, budget_words, read_ceiling
 from trialplate.cli.progress import Progress
@@ -20,8 +20,9 @@ from trialplate.errors import EXIT_DONE, UsageError
 from trialplate.record import codec
 from trialplate.record.entries import Narrowing
 from trialplate.record.matrix import Matrix
-from trialplate.record.values import Plan, Rule
+from trialplate.record.values import CacheMode, Plan, Rule
 from trialplate.spec.limits import Ceiling
+from trialplate.spec.nearest import suggestion
 from trialplate.verify.findings import counted
 from trialplate.verify.known import config_folder, read_known
 from trialplate.verify.ledger_view import LedgerView
@@ -30,8 +31,6 @@ from trialplate.verify.output import tell
 from trialplate.verify.text import selector_text, visible
 
 __all__ = ["RunOptions", "run_plan"]
-
-CacheMode = Literal["off", "live", "replay"]
 
 
 @dataclass(frozen=True)
@@ -58,8 +57,9 @@ class RunOptions:
 
     def cache_mode(self) -> CacheMode | None:
         """Return the cache mode, if one was named."""
-        if self.cache is not None and self.cache not in ("off", "live", "replay"):
-            raise UsageError(f"--cache {self.cache}: there is off, live and replay", hint="name one of them")
+        if self.cache is not None and self.cache not in get_args(CacheMode):
+            there = get_args(CacheMode)
+            raise UsageError(f"--cache {self.cache}: there is {', '.join(there)}", hint=suggestion(self.cache, there))
         return cast("CacheMode | None", self.cache)
 
     def ceiling(self) -> Ceiling:
@@ -208,6 +208,8 @@ def _print_estimate(prepared: Prepared, project: Path, ledger: Path | None, opti
         print(f"warning: {visible(warning)}")
     if plan.cache == "replay":
         print("answers are replayed from cassettes: nothing is called")
+    elif plan.cache == "auto":
+        print("answers that cassettes hold are replayed, and cost nothing again: the estimate counts every call")
     print(_ledger_words(project, plan.name, ledger))
     print("nothing was written or spent; run it with --yes")
 

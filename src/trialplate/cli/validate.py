@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 from trialplate.errors import EXIT_DONE
@@ -13,9 +15,12 @@ from trialplate.verify.text import visible
 __all__ = ["validate_plan"]
 
 
-def validate_plan(plan: Path) -> int:
+def validate_plan(plan: Path, *, as_json: bool = False) -> int:
     """Check a plan and print what it comes to."""
     found = validate(plan)
+    if as_json:
+        print(json.dumps({"format": "trialplate-validation/1", **asdict(found)}, indent=2, sort_keys=True))
+        return EXIT_DONE
     tags = ", ".join(f"{tag} {number}" for tag, number in found.tags.items())
     print(f"OK: {visible(found.name)}, {counted(found.trials, 'trial')}")
     print(f"  test set {visible(found.test_set)} ({found.visibility}): {counted(found.cases, 'case')}; {visible(tags)}")

@@ -10,18 +10,21 @@ asked is its own. `trialplate.verify.cell_checks` holds every line to the same t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Literal
 
+from trialplate.record import canonical
 from trialplate.record.entries import Cause, Outcome
+from trialplate.record.frozen import Json
 from trialplate.record.values import Case, Configuration, Scorer
 from trialplate.rules.cells import FAR_END_RUNNERS, serves
 from trialplate.runners.base import Answer, Failure
 from trialplate.scorers.base import Score, ScorerError
 from trialplate.scorers.base import Scorer as ScorerObject
+from trialplate.scorers.reasoning import without_reasoning
 
-__all__ = ["Judgement", "judge_answer", "judge_failure", "quantised", "retry_delay_s"]
+__all__ = ["Judgement", "judge_answer", "judge_failure", "part_reasoning", "quantised", "retry_delay_s"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ def judge_failure(failure: Failure, configuration: Configuration, scorers: Seque
     cause, own, transient = _sorted(failure, far_end and failure.sent)
     if far_end and not failure.sent and cause in ("timeout", "closed_connection"):
         cause = "refused_connection"  # it was never asked, so it failed nothing
-    if own and configuration.runner == "command":
+    if own and configuration.runner in ("command", "python"):
         transient = False  # a program that hung did so by itself; asking again would only hide it
     ended_by: Literal["model", "harness"] = "harness" if failure.kind in ("timeout", "too_long") else "model"
     if own:
@@ -83,6 +86,28 @@ def _of_status(status: int, own_far_end: bool) -> tuple[Cause, bool, bool]:
     return ("server_error" if transient else "http_status"), False, transient
 
 
+_STRIPPED = "stripped"
+"""Where a transcript holds the reasoning that was taken out of the text."""
+
+
+def part_reasoning(answer: Answer, configuration: Configuration) -> Answer:
+    """Return an answer as it is recorded and scored: where the plan says so, its reasoning stands in the transcript.
+
+    What is recorded is what was scored, so that a re-score of it needs nothing else and is the same.
+    """
+    if configuration.answer.reasoning == "keep":
+        return answer
+    text, taken = without_reasoning(answer.text)
+    if not taken:
+        return answer
+    return replace(answer, text=text, transcript={**_held(answer.transcript), _STRIPPED: canonical.text_out(taken)})
+
+
+def _held(transcript: Json | None) -> Mapping[str, Json]:
+    """Return what a transcript holds by name; one of another form under a name of its own."""
+    return transcript if isinstance(transcript, dict) else {} if transcript is None else {"transcript": transcript}
+
+
 async def judge_answer(
     answer: Answer, case: Case, configuration: Configuration, scorers: Sequence[tuple[Scorer, ScorerObject]]
 ) -> Judgement:
@@ -99,7 +124,8 @@ async def judge_answer(
     if answer.refusal or answer.finish == "content_filter":
         return Judgement("failed", "refusal", metrics=_zero(plain), verdict="failed")
     if not answer.text.strip():
-        return Judgement("failed", "empty", metrics=_zero(plain), verdict="failed")
+        why = "only reasoning" if _STRIPPED in _held(answer.transcript) else None
+        return Judgement("failed", "empty", metrics=_zero(plain), verdict="failed", error=why)
     return await _score(answer, case, scorers)
 
 

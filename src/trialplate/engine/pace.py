@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from trialplate.record.values import Configuration, Plan, Provider
-from trialplate.rules.cells import FAR_END_RUNNERS
+from trialplate.rules.cells import CALLING_RUNNERS, FAR_END_RUNNERS
 from trialplate.spec.limits import provider_of
 
 __all__ = ["LONGEST_BLOCK_S", "REFUSALS", "Account", "Bucket", "Hold", "Meter", "Pace", "Waiting"]
@@ -211,6 +211,8 @@ class Pace:
         self._meters: dict[str, Meter] = {}
         self._backoff_s = {item.name: item.retry.initial_delay_ms / 1000 for item in plan.configurations}
         for item in plan.configurations:
+            if plan.cache == "replay" and item.runner in CALLING_RUNNERS:
+                continue  # nobody is asked
             provider = shared.get(provider_of(item))
             if provider is None and item.runner in WITHOUT_HTTP and not _limits(item):
                 continue

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from trialplate.engine.estimate import bounds_of
 from trialplate.errors import UsageError
@@ -14,7 +13,7 @@ from trialplate.record import codec
 from trialplate.record.entries import Narrowing
 from trialplate.record.frozen import Json
 from trialplate.record.matrix import Matrix, narrow
-from trialplate.record.values import Case, Plan
+from trialplate.record.values import CacheMode, Case, Plan
 from trialplate.spec.freeze import Frozen, freeze
 from trialplate.spec.limits import Ceiling, check_limits
 from trialplate.spec.nearest import nearest
@@ -45,7 +44,7 @@ def prepare(
     path: Path,
     secret: bytes,
     *,
-    cache: Literal["off", "live", "replay"] | None = None,
+    cache: CacheMode | None = None,
     narrowing: Narrowing | None = None,
     ceiling: Ceiling | None = None,
 ) -> Prepared:

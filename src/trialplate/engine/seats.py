@@ -16,9 +16,10 @@ from trialplate.engine.prepare import Prepared
 from trialplate.errors import SpecError
 from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration, PlanText, Scorer
-from trialplate.rules.cells import CALLING_RUNNERS
 from trialplate.runners.base import Runner, RunnerContext
 from trialplate.scorers.base import Scorer as ScorerObject
+from trialplate.scorers.base import ScorerContext, ScorerInContext
+from trialplate.spec.entries import RECORDED_RUNNERS
 from trialplate.transport.cassette import Cassette, cassette_path
 from trialplate.transport.http import HttpClient
 from trialplate.transport.secrets import Secrets
@@ -76,7 +77,10 @@ def open_seats(prepared: Prepared, environ: Mapping[str, str]) -> Iterator[Seats
             )
             runner: Runner = plugins.load("runners", item.runner)(item, context)
             seats[item.name] = Seat(item, runner, texts)
-        yield Seats(seats, _scorers(prepared), secrets, clients)
+        scoring = ScorerContext(
+            project=prepared.project, environ=environ, remember=secrets.remember, scrub=secrets.scrub
+        )
+        yield Seats(seats, _scorers(prepared, scoring), secrets, clients)
 
 
 def _cassette(
@@ -84,12 +88,14 @@ def _cassette(
 ) -> Cassette | None:
     """Return the cassette of a configuration's model, opened once; None where nothing is recorded or replayed."""
     mode = prepared.plan.cache
-    if mode == "off" or item.runner not in CALLING_RUNNERS:
+    if mode == "off" or item.runner not in RECORDED_RUNNERS:
         return None
     if item.model not in cassettes:
         path = cassette_path(prepared.project, item.model)
         if mode == "live":
             made = Cassette.live(path)
+        elif mode == "auto":  # its own run may have made it grow since the plan pinned it
+            made = Cassette.auto(path)
         else:
             pins = {file.path: file.digest for file in prepared.plan.cassettes}
             pinned = pins.get(f"cassettes/{path.name}")
@@ -102,11 +108,12 @@ def _cassette(
     return cassettes[item.model]
 
 
-def _scorers(prepared: Prepared) -> dict[str, Sequence[tuple[Scorer, ScorerObject]]]:
+def _scorers(prepared: Prepared, context: ScorerContext) -> dict[str, Sequence[tuple[Scorer, ScorerObject]]]:
     """Return the scorers of each case; each scorer is made once."""
     made: dict[str, ScorerObject] = {}
     for scorer in prepared.plan.scorers:
-        made[scorer.name] = plugins.load("scorers", scorer.type)(scorer, _texts(scorer.texts, prepared.opened))
+        bare = plugins.load("scorers", scorer.type)(scorer, _texts(scorer.texts, prepared.opened))
+        made[scorer.name] = ScorerInContext(bare, context)
     return {
         case.id: [(scorer, made[scorer.name]) for scorer in prepared.matrix.applicable(case)]
         for case in prepared.matrix.cases

@@ -65,7 +65,9 @@ class Tally:
             self.causes[cause] = self.causes.get(cause, 0) + number
 
     def spent(self, end: TrialEnd) -> None:
-        """Count what one attempt cost."""
+        """Count what one attempt cost; what was replayed costs nothing again, whatever its line says it did."""
+        if end.calls and all(call.replayed for call in end.calls):
+            return
         if end.cost is None:
             self.costs_unknown += 1
         else:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from trialplate.engine.attempt import Judgement, judge_answer, judge_failure, retry_delay_s
+from trialplate.engine.attempt import Judgement, judge_answer, judge_failure, part_reasoning, retry_delay_s
 from trialplate.engine.before import Before, Unscored
 from trialplate.engine.seats import Seat, Seats
 from trialplate.engine.tally import Tally
@@ -206,7 +206,7 @@ class TrialRunner:
         failure: Failure | None = None
         scorers = self.scorers[case_id]
         try:
-            answer = self._scrubbed(await seat.runner.answer(request))
+            answer = part_reasoning(self._scrubbed(await seat.runner.answer(request)), seat.configuration)
             judgement = await judge_answer(answer, request.case, seat.configuration, scorers)
         except Failure as caught:
             failure = caught

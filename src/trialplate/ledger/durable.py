@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+import secrets
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from trialplate.errors import StorageError
 
-__all__ = ["PRIVATE", "AppendFile", "atomic_replace", "create_file", "create_private", "fsync", "fsync_dir", "storage"]
+__all__ = ["PRIVATE", "AppendFile", "atomic_replace", "create_file", "create_private", "fsync", "fsync_dir"]
+__all__ += ["replacing", "storage"]
 
 PRIVATE = 0o600
 """Only the owner may read: keys, and everything that opens a commitment."""
@@ -128,6 +130,40 @@ def atomic_replace(path: Path, data: bytes, mode: int = PUBLIC) -> None:
             with suppress(OSError):
                 fresh.unlink()
             raise
+    fsync_dir(path.parent)
+
+
+# open(path.<random>.tmp, O_EXCL) write... fsync close, rename(tmp, path), open(folder) fsync close
+@contextmanager
+def replacing(path: Path) -> Iterator[Callable[[str], object]]:
+    """Hand out a function that takes a new file's text piece by piece; the file takes its place when the block ends.
+
+    If the block raises, nothing of it is left, and what stood there still stands. Several may write the same file at
+    once: each has its own, and the last one's stands.
+
+    Raises:
+        StorageError: it could not be written.
+    """
+    fresh = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.tmp")
+    with storage(path):
+        fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, PUBLIC)
+    try:
+        with open(fd, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+
+            def write(text: str) -> None:
+                with storage(path):
+                    file.write(text)
+
+            yield write
+            with storage(path):
+                file.flush()
+                fsync(file.fileno())
+        with storage(path, "replaced"):
+            fresh.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            fresh.unlink()
+        raise
     fsync_dir(path.parent)
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 
 from trialplate.record.frozen import Json, Pattern, Value
 from trialplate.record.values import (
+    CacheMode,
     CaseId,
     Commitment,
     ConfigurationName,
@@ -111,7 +112,7 @@ class RunStart(Value):
     narrowing: Narrowing | None = None
     trials: Positive
     configurations: tuple[RunConfiguration, ...]
-    cache: Literal["off", "live", "replay"]
+    cache: CacheMode
     cassettes: tuple[Digest, ...] = ()
 
 
@@ -268,6 +269,8 @@ class Usage(Value):
     reasoning: Count | None = None
     declared: bool = False
     """The thing under test counted its own tokens."""
+    cost_nano: Count | None = None
+    """What the thing under test says it cost, in 10^-9 USD."""
 
 
 class Money(Value):

@@ -31,6 +31,7 @@ DecimalText = Annotated[str, Pattern(r"(0|[1-9][0-9]{0,11})(\.[0-9]{1,12})?")]
 Salt = Annotated[str, Pattern(r"[A-Za-z0-9_-]{22,64}")]
 Count = Annotated[int, AtLeast(0)]
 Positive = Annotated[int, AtLeast(1)]
+CacheMode = Literal["off", "live", "replay", "auto"]
 
 
 # ---------------------------------------------------------------------------------------------------------- cases
@@ -98,7 +99,7 @@ class PlanTestSet(Value):
 class PlanText(Value):
     """A text that reaches the model or a scorer, as a commitment."""
 
-    role: Literal["system", "document", "answers", "pattern", "value"]
+    role: Literal["system", "document", "answers", "pattern", "value", "body", "schema"]
     name: str = ""
     """A document's file name."""
     commitment: Commitment
@@ -159,6 +160,13 @@ class Budget(Value):
     when: Literal["before_next_trial"] = "before_next_trial"
 
 
+class AnswerRule(Value):
+    """What of a model's answer is scored. It says nothing to the model, so it is no part of the attempt key."""
+
+    reasoning: Literal["keep", "strip"] = "keep"
+    """strip: `<think>` blocks are recorded apart, with the transcript, and the rest is the answer."""
+
+
 class Configuration(Value):
     """A model under a profile: the unit that is accepted."""
 
@@ -175,6 +183,8 @@ class Configuration(Value):
     files: tuple[PlanFile, ...] = ()
     secret: Short | None = None
     """The NAME of the environment variable that holds the key."""
+    secret_sent: Mapping[str, str] = {}
+    """How the key is sent, where its author says so: `header`, `prefix`."""
     subject: Short | None = None
     """The author's version or digest of the thing under test."""
     served: tuple[Short, ...] = ()
@@ -185,6 +195,7 @@ class Configuration(Value):
     role: Literal["candidate", "comparison"] = "candidate"
     retry: Retry = Retry()
     limits: Limits = Limits()
+    answer: AnswerRule = AnswerRule()
 
 
 class Scorer(Value):
@@ -197,6 +208,8 @@ class Scorer(Value):
     cases: Selector = Selector()
     settings: Mapping[str, Json] = {}
     texts: tuple[PlanText, ...] = ()
+    files: tuple[PlanFile, ...] = ()
+    """Of a scorer that is a program: what its words name."""
 
 
 class MatrixLine(Value):
@@ -272,9 +285,9 @@ class Plan(Value):
     providers: tuple[Provider, ...] = ()
     budget: Budget | None = None
     order: Literal["interleaved"] = "interleaved"
-    cache: Literal["off", "live", "replay"] = "off"
+    cache: CacheMode = "off"
     cassettes: tuple[PlanFile, ...] = ()
-    """What a replay reads, pinned before it is read."""
+    """What may be replayed, pinned before it is read."""
     software: Short
     unpinned: tuple[str, ...] = ()
     """What could not be pinned by digest, in words."""

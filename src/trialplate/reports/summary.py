@@ -7,7 +7,7 @@ Ranges show how repeats of the same cases differ; they say nothing about other c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,9 +16,15 @@ from trialplate.record.values import PlanCase
 from trialplate.rules.cells import MICRO, Cell
 from trialplate.verify.record_view import RecordView
 
-__all__ = ["ConfigurationSummary", "Failed", "MetricSummary", "failures", "metric_names", "summarise", "tags_of"]
+__all__ = ["OUTCOMES", "UNTAGGED", "ConfigurationSummary", "Failed", "MetricSummary", "TagSummary"]
+__all__ += ["failures", "final_of", "metric_names", "summarise", "summarise_tags", "tags_of"]
 
 OUTCOMES = ("passed", "failed", "limit", "needs_input", "error", "skipped", "absent")
+UNTAGGED = "(untagged)"
+"""What cases without a tag stand under."""
+
+Rows = list[tuple[PlanCase, list[Cell | None]]]
+"""Cases of one configuration with their repeats; None is a trial that never began."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,9 @@ class MetricSummary:
     """Over the measured cells; None if there are none."""
     known: int
     cells: int
+    cases: int
+    repeats: int
+    """The most that any of the cases has."""
     low: Fraction | None
     """The lowest mean of any repeat, and the highest; None with one repeat, or where a repeat is not whole."""
     high: Fraction | None
@@ -45,12 +54,20 @@ class ConfigurationSummary:
     metrics: tuple[MetricSummary, ...]
     cost_nano: int | None
     """Candidate cost in 10^-9 of the currency; None while any attempt's is unknown."""
+    cost_known_nano: int
+    """What is known of it."""
+    cost_unknown: int
+    """Trials with an attempt of unknown cost."""
     currency: str
     latency_ms: tuple[int, int] | None
     """Median and 95th percentile (nearest rank) over trials with an answer."""
+    answered: int
+    """Trials with an answer, over which the latency is told."""
     replayed: int
     reasked: int
     lost: int
+    timeouts: int
+    """Trials that stand at a time limit."""
     attempts: int
 
 
@@ -65,32 +82,72 @@ class Failed:
     cause: str | None
 
 
-def summarise(record: RecordView, keep: Callable[[PlanCase], bool] = lambda case: True) -> list[ConfigurationSummary]:
-    """Return a summary of each configuration over the cases that `keep` takes."""
-    by_name = {item.name: item for item in record.plan.configurations}
-    found = []
-    for name in record.matrix.counts:
-        rows = [(case, cells) for case, cells in _rows(record, name) if keep(case)]
-        cells = [cell for _, repeats in rows for cell in repeats]
-        begun = [cell for cell in cells if cell is not None]
-        pricing = by_name[name].pricing
-        unknown_cost = pricing is None or any(cell.cost_unknown or cell.running for cell in begun)
-        found.append(
-            ConfigurationSummary(
-                name=name,
-                role=by_name[name].role,
-                outcomes={word: _count(cells, word) for word in OUTCOMES},
-                metrics=tuple(_metric(metric, rows, record.matrix) for metric in metric_names(record.matrix)),
-                cost_nano=None if unknown_cost else sum(cell.cost_nano for cell in begun),
-                currency=pricing.currency if pricing is not None else "",
-                latency_ms=_latency(begun),
-                replayed=sum(cell.replayed for cell in begun),
-                reasked=sum(cell.reasked for cell in begun),
-                lost=sum(cell.lost + cell.running for cell in begun),
-                attempts=sum(cell.attempts for cell in begun),
-            )
-        )
-    return found
+@dataclass(frozen=True)
+class TagSummary:
+    """The cases of one tag in numbers."""
+
+    tag: str
+    cases: int
+    configurations: tuple[ConfigurationSummary, ...]
+
+
+def summarise(record: RecordView) -> list[ConfigurationSummary]:
+    """Return a summary of each configuration over all of its cases."""
+    return [_summary(record, name, rows) for name, rows in _by_configuration(record).items()]
+
+
+def summarise_tags(record: RecordView) -> Iterator[TagSummary]:
+    """Yield a summary of each tag, in order of tag: a case counts under each of its tags."""
+    numbers = dict.fromkeys(tags_of(record.matrix), 0)
+    for case in record.matrix.cases:
+        for tag in case.tags or (UNTAGGED,):
+            numbers[tag] += 1
+    tagged: dict[str, dict[str, Rows]] = {tag: {} for tag in numbers}
+    for name, rows in _by_configuration(record).items():
+        for tag in numbers:
+            tagged[tag][name] = []
+        for case, cells in rows:
+            for tag in case.tags or (UNTAGGED,):
+                tagged[tag][name].append((case, cells))
+    for tag, found in tagged.items():
+        made = tuple(_summary(record, name, rows) for name, rows in found.items())
+        yield TagSummary(tag=tag, cases=numbers[tag], configurations=made)
+
+
+def _by_configuration(record: RecordView) -> dict[str, Rows]:
+    by_id = {case.id: case for case in record.matrix.cases}
+    return {
+        name: [(by_id[case], repeats) for case, repeats in record.board.of(record.matrix, name)]
+        for name in record.matrix.counts
+    }
+
+
+def _summary(record: RecordView, name: str, rows: Rows) -> ConfigurationSummary:
+    """Return one configuration's numbers over these rows."""
+    configuration = next(item for item in record.plan.configurations if item.name == name)
+    cells = [cell for _, repeats in rows for cell in repeats]
+    begun = [cell for cell in cells if cell is not None]
+    pricing = configuration.pricing
+    unknown_cost = sum(1 for cell in begun if pricing is None or cell.cost_unknown or cell.running)
+    known_cost = sum(cell.cost_nano for cell in begun)
+    times = sorted(cell.latency_ms for cell in begun if cell.known)
+    return ConfigurationSummary(
+        name=name,
+        role=configuration.role,
+        outcomes={word: _count(cells, word) for word in OUTCOMES},
+        metrics=tuple(_metric(metric, rows, record.matrix) for metric in metric_names(record.matrix)),
+        cost_nano=None if unknown_cost or pricing is None else known_cost,
+        cost_known_nano=known_cost,
+        cost_unknown=unknown_cost,
+        currency=pricing.currency if pricing is not None else "",
+        latency_ms=_latency(times),
+        answered=len(times),
+        replayed=sum(cell.replayed for cell in begun),
+        reasked=sum(cell.reasked for cell in begun),
+        lost=sum(cell.lost + cell.running for cell in begun),
+        timeouts=sum(cell.cause == "timeout" and not cell.running for cell in begun),
+        attempts=sum(cell.attempts for cell in begun),
+    )
 
 
 def metric_names(matrix: Matrix) -> list[str]:
@@ -100,21 +157,15 @@ def metric_names(matrix: Matrix) -> list[str]:
 
 def tags_of(matrix: Matrix) -> list[str]:
     """Return every tag of the matrix's cases; an untagged case stands under "(untagged)"."""
-    tags = {tag for case in matrix.cases for tag in (case.tags or ("(untagged)",))}
+    tags = {tag for case in matrix.cases for tag in (case.tags or (UNTAGGED,))}
     return sorted(tags)
-
-
-def _rows(record: RecordView, configuration: str) -> Iterator[tuple[PlanCase, list[Cell | None]]]:
-    by_id = {case.id: case for case in record.matrix.cases}
-    for case, repeats in record.board.of(record.matrix, configuration):
-        yield by_id[case], repeats
 
 
 def _count(cells: Sequence[Cell | None], outcome: str) -> int:
     return sum(1 for cell in cells if (cell.final if cell is not None else "absent") == outcome)
 
 
-def _metric(name: str, rows: Sequence[tuple[PlanCase, list[Cell | None]]], matrix: Matrix) -> MetricSummary:
+def _metric(name: str, rows: Rows, matrix: Matrix) -> MetricSummary:
     """Return a metric over the cases that it applies to, and the range of its repeats."""
     values: list[list[int | None]] = []
     for case, repeats in rows:
@@ -130,6 +181,8 @@ def _metric(name: str, rows: Sequence[tuple[PlanCase, list[Cell | None]]], matri
         mean=Fraction(sum(known), len(known) * MICRO) if known else None,
         known=len(known),
         cells=len(cells),
+        cases=len(values),
+        repeats=max(map(len, values), default=0),
         low=min(means) if len(means) > 1 else None,
         high=max(means) if len(means) > 1 else None,
     )
@@ -148,8 +201,7 @@ def _repeat_means(values: Sequence[Sequence[int | None]]) -> list[Fraction]:
     return [Fraction(sum(column), len(column) * MICRO) for column in columns]
 
 
-def _latency(cells: Sequence[Cell]) -> tuple[int, int] | None:
-    times = sorted(cell.latency_ms for cell in cells if cell.known)
+def _latency(times: Sequence[int]) -> tuple[int, int] | None:
     if not times:
         return None
     return times[-(-len(times) * 50 // 100) - 1], times[-(-len(times) * 95 // 100) - 1]
@@ -160,5 +212,11 @@ def failures(record: RecordView) -> Iterator[Failed]:
     for name, case, repeat in record.matrix.trials():
         cell = record.board.cells.get((name, case, repeat))
         if cell is None or cell.final != "passed":
-            outcome = cell.final if cell is not None else "absent"
-            yield Failed(name, case, repeat, outcome, cell.cause if cell is not None else None)
+            yield Failed(name, case, repeat, *final_of(cell))
+
+
+def final_of(cell: Cell | None) -> tuple[str, str | None]:
+    """Return the outcome and the cause that a trial stands at; a lost attempt's cause is `lost`."""
+    if cell is None:
+        return "absent", None
+    return cell.final, "lost" if cell.running else cell.cause

@@ -24,8 +24,8 @@ MICRO = 1_000_000
 
 OWN_CAUSES: frozenset[str] = frozenset(get_args(OwnCause))
 """Causes for which a model may have failed by itself: then every metric of the trial is 0."""
-CALLING_RUNNERS = frozenset({"openai-compatible"})
-"""Runners whose every answer came by a call that its line names; calls are recorded and replayed."""
+CALLING_RUNNERS = frozenset({"openai-compatible", "anthropic", "http", "python"})
+"""Runners whose every answer came by a call that its line names. (`command` names its calls, and did not always.)"""
 FAR_END_RUNNERS = frozenset({"http", "command", "python", "agent"})
 """Runners whose far end is the thing under test: what it does once it was asked is its own."""
 SCORED_AGAIN = frozenset({"scorer", "interrupted"})

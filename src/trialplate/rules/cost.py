@@ -17,10 +17,11 @@ def cost_of(pricing: Pricing | None, usage: Usage | None) -> Money | None:
 
     Cached tokens are a part of the input and reasoning tokens of the output: neither is counted twice. A cache rate
     that is not declared is the full input rate, a reasoning rate the output's. Without a price or a token count the
-    cost is unknown.
+    cost is unknown, unless the thing under test said what it cost; a price of the plan stands over its word.
     """
     if pricing is None:
-        return None
+        declared = None if usage is None else usage.cost_nano
+        return None if declared is None else Money(nano=declared, currency="USD")
     if pricing.free:
         return Money(nano=0, currency=pricing.currency)
     if usage is None or usage.input is None or usage.output is None or pricing.input is None or pricing.output is None:

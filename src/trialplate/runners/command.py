@@ -7,17 +7,24 @@ nothing else of this process's environment. It runs in the project's folder.
 
 The output is the answer as it is, not trimmed; bytes that are not UTF-8 are kept (as lone surrogates). A status other
 than 0 is a failure whatever was printed. The program cannot outlive its attempt; see `transport.process`.
+
+To be recorded and replayed, a run of it is the exchange `RUN command:`: its settings, the digests of the files that the
+plan pins, and its input. What else it reads is not in the key; the author's `subject` is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 from trialplate.errors import SpecError
+from trialplate.record import canonical
 from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration
 from trialplate.runners.base import Answer, Failure, Request, RunnerContext
+from trialplate.runners.exchanges import Exchanges
+from trialplate.transport.command_line import command_argv
+from trialplate.transport.http import HttpReply, HttpRequest
 from trialplate.transport.process import ChildResult, NotStarted, child_environment, run_child
 
 __all__ = ["CommandRunner", "check_configuration", "make"]
@@ -51,22 +58,7 @@ def check_configuration(configuration: Configuration) -> list[str]:
     if configuration.texts:
         message = "a command takes the case's input only, no system text and no documents"
         raise SpecError(message, where=where, hint="let the program read its files itself", code="COMMAND")
-    if not _are_texts(settings.get("env", [])):
-        hint = "write env: [NAME, OTHER_NAME]"
-        raise SpecError("env is no list of variable names", where=where, hint=hint, code="COMMAND")
-    argv, shell = settings.get("argv"), settings.get("shell")
-    if (argv is None) == (shell is None):
-        message = "a command needs either argv or shell"
-        raise SpecError(message, where=where, hint="write argv: [program, argument]", code="COMMAND")
-    name, words = ("argv", argv) if shell is None else ("shell", [shell])
-    if not _are_texts(words) or not words or not words[0].strip():
-        hint = "write argv: [program, argument], or shell: with one line"
-        raise SpecError(f"{name} names no program to run", where=where, hint=hint, code="COMMAND")
-    return list(words) if shell is None else ["sh", "-c", shell]
-
-
-def _are_texts(value: Any) -> TypeGuard[Sequence[str]]:
-    return isinstance(value, list | tuple) and all(isinstance(item, str) and "\0" not in item for item in value)
+    return command_argv(settings, where)
 
 
 class CommandRunner:
@@ -76,8 +68,9 @@ class CommandRunner:
         self._argv = check_configuration(configuration)
         self._configuration = configuration
         self._context = context
+        self._exchanges = Exchanges(configuration, context)
         names = list(configuration.settings.get("env", []))
-        if configuration.secret is not None:
+        if configuration.secret is not None and not self._exchanges.replays:
             where = f"models.{configuration.model}.secret"
             context.secrets.resolve(configuration.secret, context.environ, where=where)
             names.append(configuration.secret)
@@ -91,6 +84,25 @@ class CommandRunner:
         """
         if tools:
             raise SpecError("tools are not offered to a command", where=f"models.{self._configuration.model}")
+        asked = self._configuration
+        pinned: Json = {file.path: file.digest for file in asked.files}
+        wire = HttpRequest(
+            method="RUN",
+            url="command:",
+            body={**asked.settings, "files": pinned, "stdin": request.case.input},
+            pins={} if asked.subject is None else {"subject": asked.subject},
+        )
+
+        async def ask() -> HttpReply:
+            return await self._run(request)
+
+        return await self._exchanges.answer(request, wire, canonical.digest_value(wire.body), ask, _read)
+
+    async def close(self) -> None:
+        """Nothing is held: a program ends with its attempt."""
+
+    async def _run(self, request: Request) -> HttpReply:
+        """Run the program, and return its output as a reply of status 0."""
         try:
             result = await run_child(
                 self._argv,
@@ -104,10 +116,7 @@ class CommandRunner:
             raise Failure("not_started", str(error)) from error
         self._require_success(result, request)
         text = self._context.secrets.scrub(result.stdout.decode(errors="surrogateescape"))
-        return Answer(text=text, latency_ms=result.duration_ms, received=result.received)
-
-    async def close(self) -> None:
-        """Nothing is held: a program ends with its attempt."""
+        return HttpReply(status=0, body=text.encode(errors="surrogateescape"), latency_ms=result.duration_ms)
 
     def _require_success(self, result: ChildResult, request: Request) -> None:
         """Raise the failure that a child's end means."""
@@ -123,6 +132,10 @@ class CommandRunner:
         if result.status != 0:
             how = f"was killed by signal {-result.status}" if result.status < 0 else f"ended with {result.status}"
             raise _failure("exit_status", f"the program {how}{tail}", result)
+
+
+def _read(reply: HttpReply) -> Answer:
+    return Answer(text=reply.body.decode(errors="surrogateescape"), received=len(reply.body))
 
 
 def _failure(kind: Any, message: str, result: ChildResult) -> Failure:

@@ -2,20 +2,30 @@
 """What a scorer is: it turns an answer into metrics in [0, 1], and may pass or fail the trial.
 
 A scorer that cannot score says so with `ScorerError`: the cell is then unknown, which is neither 0 nor a pass. Which
-cases a scorer applies to is the plan's to say, never the answer's.
+cases a scorer applies to is the plan's to say, never the answer's. What a scorer reads is the recorded answer, the case
+and the plan, so that the same score can be worked out again from these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from trialplate.errors import SpecError
+from trialplate.record import values
 from trialplate.record.entries import Usage
+from trialplate.record.frozen import Json
 from trialplate.record.values import Case
 
-__all__ = ["NO_CONTEXT", "Score", "Scorer", "ScorerContext", "ScorerError"]
+__all__ = ["NO_CONTEXT", "Score", "Scorer", "ScorerContext", "ScorerError", "ScorerInContext", "Texts"]
+__all__ += ["expected", "pass_or_fail", "quoted", "refusal", "require_settings", "text_of"]
+
+Texts = Mapping[tuple[str, str], Json]
+"""A scorer's opened texts by (role, name)."""
+SNIPPET = 200
+"""Characters of a text that a reason quotes."""
 
 
 class ScorerError(Exception):
@@ -41,6 +51,13 @@ class ScorerContext:
     """What a scorer may use of the world; the deterministic ones use nothing."""
 
     project: Path | None = None
+    """The project's folder, where programs run."""
+    environ: Mapping[str, str] = field(default_factory=dict)
+    """The environment that a program's allowed variables are taken from."""
+    remember: Callable[[Sequence[str]], None] = lambda secrets: None
+    """Told the values that must not be kept."""
+    scrub: Callable[[str], str] = lambda text: text
+    """Replaces known secrets in a text that will be kept."""
 
 
 NO_CONTEXT = ScorerContext()
@@ -61,3 +78,63 @@ class Scorer(Protocol):
             ScorerError: it cannot be scored.
         """
         ...
+
+
+class ScorerInContext:
+    """A scorer together with what it may use of the world, for a caller that knows only cases and answers."""
+
+    def __init__(self, scorer: Scorer, context: ScorerContext) -> None:
+        self._scorer, self._context = scorer, context
+
+    async def score(self, case: Case, answer: str, context: ScorerContext = NO_CONTEXT) -> Score:
+        """Score one answer.
+
+        Raises:
+            ScorerError: it cannot be scored.
+        """
+        return await self._scorer.score(case, answer, self._context)
+
+
+def refusal(scorer: values.Scorer, message: str, hint: str) -> SpecError:
+    """Return the error of a scorer that cannot be made as the plan describes it."""
+    return SpecError(message, where=f"scorers.{scorer.name}", hint=hint, code="SCORER")
+
+
+def require_settings(scorer: values.Scorer, known: set[str]) -> None:
+    """Refuse a setting that this type of scorer has not.
+
+    Raises:
+        SpecError: SCORER.
+    """
+    unknown = sorted(scorer.settings.keys() - known)
+    if unknown:
+        hint = f"it has {', '.join(sorted(known))}" if known else "it has none"
+        raise refusal(scorer, f"{scorer.type} has no setting {', '.join(unknown)}", hint)
+
+
+def text_of(scorer: values.Scorer, texts: Texts, role: str) -> Json | None:
+    """Return the scorer's one text of a role, None if the plan has none.
+
+    Raises:
+        SpecError: SCORER: there are several.
+    """
+    names = [text.name for text in scorer.texts if text.role == role]
+    if len(names) > 1:
+        raise refusal(scorer, f"{scorer.type} has more than one {role}", f"give one {role}:")
+    return texts[role, names[0]] if names else None
+
+
+def pass_or_fail(scorer: values.Scorer, passed: bool, reason: str) -> Score:
+    """Return a score of 1 that passes, or one of 0 that fails."""
+    return Score(metrics={scorer.metric: float(passed)}, verdict="passed" if passed else "failed", reason=reason)
+
+
+def quoted(text: str) -> str:
+    """Return the beginning of a text in quotes, with its length if it is longer."""
+    return f'"{text[:SNIPPET]}"' + (f" ... ({len(text)} characters)" if len(text) > SNIPPET else "")
+
+
+def expected(texts: Sequence[str]) -> str:
+    """Return the first of several accepted texts in quotes, and how many others there are."""
+    others = len(texts) - 1
+    return quoted(texts[0]) + (f" or one of {others} more" if others else "")

@@ -25,18 +25,24 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from trialplate.errors import SpecError
 from trialplate.record import canonical, values
-from trialplate.record.frozen import Json
 from trialplate.record.values import Case
-from trialplate.scorers.base import NO_CONTEXT, Score, ScorerContext, ScorerError
+from trialplate.scorers.base import (
+    NO_CONTEXT,
+    Score,
+    ScorerContext,
+    ScorerError,
+    Texts,
+    expected,
+    pass_or_fail,
+    quoted,
+    refusal,
+    require_settings,
+    text_of,
+)
 
 __all__ = ["ContainsScorer", "ExactScorer", "RegexScorer", "make_contains", "make_exact", "make_regex", "normaliser"]
 
-Texts = Mapping[tuple[str, str], Json]
-
-SNIPPET = 200
-"""Characters of a text that a reason quotes."""
 TIME_LIMIT_S = 1.0
 """Seconds that one search may take."""
 INLINE_S = 0.02
@@ -57,23 +63,11 @@ _PLAIN = str.maketrans(
 _LOOSE = {"unicode": "NFKC", "punctuation": "plain"}
 
 
-def _refuse(scorer: values.Scorer, message: str, hint: str) -> SpecError:
-    return SpecError(message, where=f"scorers.{scorer.name}", hint=hint, code="SCORER")
-
-
-def _require_settings(scorer: values.Scorer, known: set[str]) -> None:
-    unknown = sorted(scorer.settings.keys() - known)
-    if unknown:
-        hint = f"it has {', '.join(sorted(known))}" if known else "it has none"
-        raise _refuse(scorer, f"{scorer.type} has no setting {', '.join(unknown)}", hint)
-
-
 def _only_text(scorer: values.Scorer, texts: Texts, role: str) -> str | None:
     """Return the scorer's text of a role, None if the plan has none."""
-    names = [text.name for text in scorer.texts if text.role == role]
-    text = texts[role, names[0]] if names else None
-    if len(names) > 1 or (text is not None and (not isinstance(text, str) or not text)):
-        raise _refuse(scorer, f"the {role} of {scorer.type} is not one text that is not empty", f"give one {role}:")
+    text = text_of(scorer, texts, role)
+    if text is not None and (not isinstance(text, str) or not text):
+        raise refusal(scorer, f"the {role} of {scorer.type} is no text, or an empty one", f"give one {role}:")
     return text
 
 
@@ -82,19 +76,6 @@ def _reference_texts(case: Case) -> list[str]:
     if not case.references:
         raise ScorerError(f"case {case.id!r} has no reference to compare with")
     return [item if isinstance(item, str) else canonical.encode(item).decode() for item in case.references]
-
-
-def _score(scorer: values.Scorer, passed: bool, reason: str) -> Score:
-    return Score(metrics={scorer.metric: float(passed)}, verdict="passed" if passed else "failed", reason=reason)
-
-
-def _quoted(text: str) -> str:
-    return f'"{text[:SNIPPET]}"' + (f" ... ({len(text)} characters)" if len(text) > SNIPPET else "")
-
-
-def _expected(texts: list[str]) -> str:
-    others = len(texts) - 1
-    return _quoted(texts[0]) + (f" or one of {others} more" if others else "")
 
 
 # ---------------------------------------------------------------------------------------------------------- exact
@@ -131,11 +112,11 @@ def make_exact(scorer: values.Scorer, texts: Texts) -> ExactScorer:
     Raises:
         SpecError: a setting that it does not have.
     """
-    _require_settings(scorer, set(CHOICES))
+    require_settings(scorer, set(CHOICES))
     for name, choice in scorer.settings.items():
         if choice not in CHOICES[name]:
             hint = f"choose one of {', '.join(CHOICES[name])}"
-            raise _refuse(scorer, f"{name} cannot be {choice!r}", hint)
+            raise refusal(scorer, f"{name} cannot be {choice!r}", hint)
     return ExactScorer(scorer)
 
 
@@ -153,12 +134,12 @@ class ExactScorer:
         found = self._normalise(answer)
         for reference in references:
             if self._normalise(reference) == found:
-                return _score(self._scorer, True, f"equal to {_quoted(reference)}")
-        reason = f"expected {_expected(references)}, found {_quoted(answer)}"
+                return pass_or_fail(self._scorer, True, f"equal to {quoted(reference)}")
+        reason = f"expected {expected(references)}, found {quoted(answer)}"
         loose = self._loose(answer)
         if any(self._loose(reference) == loose for reference in references):
             reason += "; equal after NFKC+quotes (settings unicode and punctuation)"
-        return _score(self._scorer, False, reason)
+        return pass_or_fail(self._scorer, False, reason)
 
 
 # ------------------------------------------------------------------------------------------------------- contains
@@ -170,10 +151,10 @@ def make_contains(scorer: values.Scorer, texts: Texts) -> ContainsScorer:
     Raises:
         SpecError: a setting that it does not have, or an empty value.
     """
-    _require_settings(scorer, {"case_sensitive"})
+    require_settings(scorer, {"case_sensitive"})
     sensitive = scorer.settings.get("case_sensitive", True)
     if not isinstance(sensitive, bool):
-        raise _refuse(scorer, "case_sensitive is neither true nor false", "write case_sensitive: false")
+        raise refusal(scorer, "case_sensitive is neither true nor false", "write case_sensitive: false")
     return ContainsScorer(scorer, _only_text(scorer, texts, "value"), sensitive)
 
 
@@ -194,8 +175,8 @@ class ContainsScorer:
             if not sought:
                 raise ScorerError(f"case {case.id!r} has an empty reference, which every answer contains")
             if sought in found:
-                return _score(self._scorer, True, f"contains {_quoted(text)}")
-        return _score(self._scorer, False, f"expected to contain {_expected(wanted)}, found {_quoted(answer)}")
+                return pass_or_fail(self._scorer, True, f"contains {quoted(text)}")
+        return pass_or_fail(self._scorer, False, f"expected to contain {expected(wanted)}, found {quoted(answer)}")
 
 
 # ---------------------------------------------------------------------------------------------------------- regex
@@ -209,20 +190,20 @@ def make_regex(scorer: values.Scorer, texts: Texts) -> RegexScorer:
     """
     import regex
 
-    _require_settings(scorer, {"flags"})
+    require_settings(scorer, {"flags"})
     names = scorer.settings.get("flags", [])
     if not isinstance(names, list | tuple) or not set(map(str, names)) <= FLAGS.keys():
-        raise _refuse(scorer, f"flags cannot be {names!r}", f"it is a list of {', '.join(FLAGS)}")
+        raise refusal(scorer, f"flags cannot be {names!r}", f"it is a list of {', '.join(FLAGS)}")
     pattern = _only_text(scorer, texts, "pattern")
     if pattern is None:
-        raise _refuse(scorer, "regex has no pattern", "add pattern:")
+        raise refusal(scorer, "regex has no pattern", "add pattern:")
     flags = regex.V0
     for name in names:
         flags |= getattr(regex, FLAGS[name])
     try:
         return RegexScorer(scorer, pattern, regex.compile(pattern, flags))
     except (regex.error, RecursionError, OverflowError) as error:
-        raise _refuse(scorer, f"the pattern does not compile: {error}", "correct the pattern") from error
+        raise refusal(scorer, f"the pattern does not compile: {error}", "correct the pattern") from error
 
 
 class RegexScorer:
@@ -242,14 +223,14 @@ class RegexScorer:
         try:
             found = await self._search(answer)
         except TimeoutError:
-            text = f"regex time limit: no result for {_quoted(self._source)} within {TIME_LIMIT_S:g} s"
+            text = f"regex time limit: no result for {quoted(self._source)} within {TIME_LIMIT_S:g} s"
             raise ScorerError(text) from None
         except MemoryError:
-            raise ScorerError(f"regex memory limit: {_quoted(self._source)} needs more than there is") from None
+            raise ScorerError(f"regex memory limit: {quoted(self._source)} needs more than there is") from None
         if found is None:
-            reason = f"expected a match of {_quoted(self._source)}, found {_quoted(answer)}"
-            return _score(self._scorer, False, reason)
-        return _score(self._scorer, True, f"matches {_quoted(self._source)}: {_quoted(found.group())}")
+            reason = f"expected a match of {quoted(self._source)}, found {quoted(answer)}"
+            return pass_or_fail(self._scorer, False, reason)
+        return pass_or_fail(self._scorer, True, f"matches {quoted(self._source)}: {quoted(found.group())}")
 
     async def _search(self, text: str) -> Any:
         """Search at once if it is quick, as nearly every search is; else in a thread that lets others run."""

@@ -9,16 +9,18 @@ what is allowed and probably not meant.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from trialplate.errors import SpecError
 from trialplate.record.matrix import Matrix, narrow, selects
 from trialplate.record.values import Case, Configuration, Evidence, Opening, Plan, Rule, Scorer, Selector
-from trialplate.rules.cells import CALLING_RUNNERS
 from trialplate.rules.passmark import RATES
 from trialplate.spec.document import Path
+from trialplate.spec.entries import RECORDED_RUNNERS
 from trialplate.spec.nearest import suggestion
+from trialplate.spec.placeholders import fill_url
 from trialplate.spec.project import Project
+from trialplate.spec.reference_checks import check_references
 from trialplate.spec.selectors import nowhere, selector_hint
 
 __all__ = ["check", "check_leaks"]
@@ -37,8 +39,9 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
     matrix = narrow(plan, None)
     _check_metrics(plan.scorers, project.cases, where)
     _check_scored(plan.scorers, project)
-    warnings = list(_check_answers(plan.scorers, project))
+    warnings = list(check_references(plan.scorers, project))
     _check_lines(plan, project)
+    _check_urls(plan, project)
     candidates = [item for item in plan.configurations if item.role == "candidate"]
     if not candidates:
         raise SpecError("every model has role: comparison", where=where(("models",)), hint="leave one to be accepted")
@@ -53,8 +56,10 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
         warnings += _check_rule(rule, plan, matrix, candidates, _below(where, index))
     if plan.cache == "replay" and plan.pass_mark.evidence.calls == "live":
         warnings.append(f"{where(('run', 'cache'))}: a replayed run decides nothing under evidence: {{calls: live}}")
-    if plan.cache == "live" and not any(item.runner in CALLING_RUNNERS for item in plan.configurations):
-        warnings.append(f"{where(('run', 'cache'))}: there is nothing to record: no model here is called over HTTP")
+    if plan.cache == "auto" and plan.pass_mark.evidence.calls == "live":
+        warnings.append(f"{where(('run', 'cache'))}: a replayed trial leaves it open under evidence: {{calls: live}}")
+    if plan.cache in ("live", "auto") and not any(item.runner in RECORDED_RUNNERS for item in plan.configurations):
+        warnings.append(f"{where(('run', 'cache'))}: there is nothing to record: no model here is called")
     return tuple(warnings)
 
 
@@ -91,30 +96,23 @@ def _check_scored(scorers: Sequence[Scorer], project: Project) -> None:
         _refuse(project.places[bare[0]], message, "widen cases: of a scorer, or add one")
 
 
-def _check_answers(scorers: Sequence[Scorer], project: Project) -> Iterator[str]:
-    """A scorer that compares with the references needs some, and none that is in every answer."""
-    for scorer in scorers:
-        if not (scorer.type == "exact" or (scorer.type == "contains" and not scorer.texts)):
-            continue
-        for case in project.cases:
-            if not selects(scorer.cases, case):
-                continue
-            place = project.places[case.id]
-            if not case.references:
-                _refuse(place, f'case "{case.id}" has no reference, and "{scorer.name}" compares with it', "add one")
-            for item in case.references:
-                if not isinstance(item, str):
-                    yield f'{place}: a reference of case "{case.id}" is no text; "{scorer.name}" compares its JSON'
-                elif not item.strip():
-                    message = f'a reference of case "{case.id}" is blank: every answer would match'
-                    _refuse(place, message, "write what is right, or leave the reference out")
-
-
 def _check_lines(plan: Plan, project: Project) -> None:
     for index, line in enumerate(plan.matrix):
         if not any(selects(line.cases, case) for case in plan.test_set.cases):
             place = project.document.where(("matrix", index))
             _refuse(place, "this line selects no case", selector_hint(line.cases, project.cases))
+
+
+def _check_urls(plan: Plan, project: Project) -> None:
+    """An input that stands in an address leaves the rest of it alone."""
+    for item in plan.configurations:
+        if item.runner == "http":
+            for case in project.cases:
+                try:
+                    fill_url(item.endpoint or "", case.input)
+                except ValueError:
+                    message = f'the input of case "{case.id}" would be a step in the path of {item.model}\'s url'
+                    _refuse(project.places[case.id], message, "put {{input}} into the query or the body")
 
 
 def _unused(plan: Plan, matrix: Matrix, project: Project) -> Iterator[str]:
@@ -141,10 +139,12 @@ def _unused(plan: Plan, matrix: Matrix, project: Project) -> Iterator[str]:
 
 def _shell_words(project: Project) -> Iterator[str]:
     """Yield warnings about what only a shell would read, in an argv that no shell sees."""
-    for name, model in project.author.models.items():
-        for index, word in enumerate(getattr(model, "argv", None) or ()):
+    started: list[tuple[str, str, Any]] = [("models", *item) for item in project.author.models.items()]
+    started += [("scorers", *item) for item in project.author.scorers.items()]
+    for key, name, entry in started:
+        for index, word in enumerate(getattr(entry, "argv", None) or ()):
             if word in _OPERATORS or (index and any(char in word for char in "$*`")):
-                place = project.document.where(("models", name, "argv", index))
+                place = project.document.where((key, name, "argv", index))
                 yield f'{place}: no shell reads argv: "{word}" reaches the program as it is; shell: runs a line'
 
 

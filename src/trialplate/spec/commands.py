@@ -15,7 +15,8 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from trialplate.spec.document import Document
-from trialplate.spec.entries import CommandModel
+from trialplate.spec.document import Path as Place
+from trialplate.spec.entries import Command
 from trialplate.spec.nearest import nearest
 
 __all__ = ["doubtful_words", "files_of", "words_of"]
@@ -26,22 +27,22 @@ _NOT_BEFORE_A_FILE = frozenset({"-m", ">", ">>", ">|", "&>", ">&"})
 """What follows is the name of a module, or a file that the command itself makes."""
 
 
-def words_of(model: CommandModel) -> list[str]:
+def words_of(command: Command) -> list[str]:
     """Return the words of a command: its argv, or what a shell would split its line into."""
-    if model.argv is not None:
-        return list(model.argv)
-    reader = shlex.shlex(model.shell or "", posix=True, punctuation_chars=True)
+    if command.argv is not None:
+        return list(command.argv)
+    reader = shlex.shlex(command.shell or "", posix=True, punctuation_chars=True)
     reader.whitespace_split, reader.commenters = True, ""
     try:
         return list(reader)
     except ValueError:  # an unclosed quote, which the shell itself will tell
-        return (model.shell or "").split()
+        return (command.shell or "").split()
 
 
-def files_of(root: Path, model: CommandModel) -> list[str]:
+def files_of(root: Path, command: Command) -> list[str]:
     """Return the project's files that a command names, as a word or behind a "=", each once and in order of name."""
     found = set()
-    for word in words_of(model):
+    for word in words_of(command):
         for name in {word, word.partition("=")[2]} - {""}:
             path = PurePosixPath(name)
             if not path.is_absolute() and ".." not in path.parts and _is_file_inside(root, name):
@@ -49,28 +50,28 @@ def files_of(root: Path, model: CommandModel) -> list[str]:
     return sorted(found)
 
 
-def doubtful_words(root: Path, document: Document, name: str, model: CommandModel) -> Iterator[str]:
+def doubtful_words(root: Path, document: Document, place: Place, command: Command) -> Iterator[str]:
     """Yield warnings about words that look like a file of the project and are none: they are not pinned.
 
     Args:
         root: the project's folder.
         document: the author's file, for places.
-        name: the model's.
-        model: the command.
+        place: where the command stands in it.
+        command: the command.
     """
-    words = words_of(model)
+    words = words_of(command)
     for index, (before, word) in enumerate(pairwise(["", *words])):
         file = word.partition("=")[2] or word
         is_inside = not file.startswith("/") and ".." not in PurePosixPath(file).parts
         if before in _NOT_BEFORE_A_FILE or not is_inside or not _LIKE_A_FILE.fullmatch(file):
             continue
-        place = document.where(("models", name, "shell") if model.argv is None else ("models", name, "argv", index))
+        where = document.where((*place, "shell") if command.argv is None else (*place, "argv", index))
         if not os.path.lexists(root / file):
             near = _beside(root, file)
             hint = f" The nearest is {near}" if near else ""
-            yield f"{place}: {file} is no file of the project: misspelt?{hint}"
+            yield f"{where}: {file} is no file of the project: misspelt?{hint}"
         elif not _is_file_inside(root, file) and not (root / file).is_dir():
-            yield f"{place}: {file} leads out of the project's folder, and is not pinned"
+            yield f"{where}: {file} leads out of the project's folder, and is not pinned"
 
 
 def _beside(root: Path, file: str) -> str | None:

@@ -1,67 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an author writes about models and scorers: one class per runner and per scorer type of this version.
+"""What an author writes about models: one class per runner of this version. Scorers: see `scorer_entries`.
 
-A model's `settings` are sent as they are and stand in the public plan; documents, system prompts, scripted answers,
-patterns and values become commitments. A secret is only ever the NAME of an environment variable.
+A model's `settings` are sent as they are and stand in the public plan; documents, system prompts and scripted answers
+become commitments. A secret is only ever the NAME of an environment variable.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
-from urllib.parse import parse_qsl, urlsplit
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from trialplate.rules.cells import CALLING_RUNNERS
 from trialplate.spec.fields import (
     Author,
-    AuthorSelector,
     EnvName,
     Exact,
     FilePath,
     Many,
     Milliseconds,
-    Name,
     Short,
     Text,
+    check_path,
 )
+from trialplate.spec.request_entries import HeaderName, RequestEntry, ResponseEntry, check_address
 
 __all__ = [
+    "RECORDED_RUNNERS",
+    "AnthropicModel",
+    "Command",
     "CommandModel",
-    "ContainsScorer",
-    "ExactScorer",
+    "Function",
+    "HttpModel",
     "ModelEntry",
-    "Normalize",
     "OpenAiCompatibleModel",
     "PricingEntry",
     "Profile",
     "ProviderEntry",
-    "RegexScorer",
-    "ScorerEntry",
+    "PythonModel",
     "Settings",
     "StandInModel",
+    "TextModel",
 ]
 
 
-_SECRET_WORDS = ("key", "token", "secret", "password", "signature", "sig", "code")
+RECORDED_RUNNERS = CALLING_RUNNERS | {"command"}
+"""Runners whose exchanges can be recorded and replayed."""
 
 
 def _url(value: str) -> str:
-    try:
-        parts = urlsplit(value)
-        port_is_valid = parts.port is None or parts.port > 0
-    except ValueError:
-        port_is_valid, parts = False, urlsplit("")
-    if parts.scheme not in ("http", "https") or not parts.hostname or not port_is_valid:
-        raise PydanticCustomError("url", "expected an address such as https://api.example.com/v1")
-    if "@" in parts.netloc or parts.fragment:
-        raise PydanticCustomError("url", "an address holds neither a user, a password nor a fragment: plans are public")
-    if parts.path.rstrip("/").lower().endswith("/chat/completions"):
-        raise PydanticCustomError("url", "expected the base address, to which /chat/completions is added")
-    if any(word in name.lower() for name, _ in parse_qsl(parts.query) for word in _SECRET_WORDS):
-        raise PydanticCustomError(
-            "url", "a key in an address would be published with the plan; write secret: {env: NAME}"
-        )
+    check_address(value)
+    path = urlsplit(value).path.rstrip("/").lower()
+    for added in ("/chat/completions", "/messages"):
+        if path.endswith(added):
+            raise PydanticCustomError("url", f"expected the base address, to which {added} is added")
     return value
 
 
@@ -90,6 +84,14 @@ class Secret(Author):
     """Where the key is found."""
 
     env: EnvName
+
+
+class SentSecret(Secret):
+    """Where the key is found, and in which header it goes."""
+
+    header: HeaderName = "authorization"
+    prefix: Annotated[str, StringConstraints(pattern=r"^[ -~]{0,100}$")] | None = None
+    """Before the key: `Bearer ` in `authorization`, nothing in another header, unless it is written."""
 
 
 class PricingEntry(Author):
@@ -147,6 +149,12 @@ class ProviderEntry(Author):
     concurrency: Annotated[int, Field(ge=1, le=1000)] | None = None
 
 
+class AnswerEntry(Author):
+    """What of an answer is scored."""
+
+    reasoning: Literal["keep", "strip"] = "keep"
+
+
 class _Model(Author):
     """What every model entry may say."""
 
@@ -156,9 +164,24 @@ class _Model(Author):
     provider: Short | None = None
     subject: Short | None = None
     role: Literal["candidate", "comparison"] = "candidate"
+    answer: AnswerEntry = AnswerEntry()
 
 
-class OpenAiCompatibleModel(_Model):
+def _callable(value: str) -> str:
+    file, _, function = value.rpartition(":")
+    if not file.endswith(".py") or not function.isidentifier():
+        raise PydanticCustomError("callable", "expected a file and a function of it, such as my_system.py:answer")
+    check_path(file)
+    return value
+
+
+class TextModel(_Model):
+    """A model that takes settings and documents."""
+
+    settings: Settings = Settings()
+
+
+class OpenAiCompatibleModel(TextModel):
     """A server that speaks the chat completions interface."""
 
     runner: Literal["openai-compatible"]
@@ -166,26 +189,86 @@ class OpenAiCompatibleModel(_Model):
     model: Short
     secret: Secret | None = None
     system: Text | None = None
-    settings: Settings = Settings()
     served: Many[Short] = ()
 
 
-class CommandModel(_Model):
-    """A program that reads the question and writes the answer."""
+class AnthropicModel(TextModel):
+    """A server that speaks Anthropic's Messages API."""
 
-    runner: Literal["command"]
+    runner: Literal["anthropic"]
+    url: Url = "https://api.anthropic.com"
+    model: Short
+    secret: Secret = Secret(env="ANTHROPIC_API_KEY")
+    system: Text | None = None
+    served: Many[Short] = ()
+
+
+class HttpModel(_Model):
+    """A service of your own behind HTTP."""
+
+    runner: Literal["http"]
+    request: RequestEntry
+    response: ResponseEntry = ResponseEntry()
+    secret: SentSecret | None = None
+    subject: Short
+
+    @model_validator(mode="after")
+    def _one_place_for_the_key(self) -> HttpModel:
+        if self.secret is not None and self.secret.header in self.request.headers:
+            raise PydanticCustomError(
+                "auth_twice",
+                "the header that carries the key stands under request: headers: too",
+            )
+        return self
+
+
+class Function(Author):
+    """A function of a file of the project, and what of the environment it sees."""
+
+    callable: Annotated[str, AfterValidator(_callable)]
+    env: Many[EnvName] = ()
+
+    @property
+    def file(self) -> str:
+        """Return the file's path."""
+        return self.callable.rpartition(":")[0]
+
+    @property
+    def function(self) -> str:
+        """Return the function's name."""
+        return self.callable.rpartition(":")[2]
+
+
+class PythonModel(TextModel, Function):
+    """A function of your own."""
+
+    runner: Literal["python"]
+    model: Short | None = None
+    """What the function gets as its first argument; the model's name, if it is not written."""
+    secret: Secret | None = None
+
+
+class Command(Author):
+    """How a program is started, and what of the environment it sees."""
+
     argv: Annotated[Many[str], Field(min_length=1)] | None = None
     shell: Text | None = None
-    secret: Secret | None = None
     env: Many[EnvName] = ()
 
     @model_validator(mode="after")
-    def _one_way_to_start(self) -> CommandModel:
+    def _one_way_to_start(self) -> Self:
         if (self.argv is None) == (self.shell is None):
             raise PydanticCustomError("one_of", 'expected exactly one of "argv" and "shell"')
         if self.argv is not None and (not self.argv[0] or any("\0" in word for word in self.argv)):
             raise PydanticCustomError("argv", '"argv" begins with a program, and no word of it holds a NUL')
         return self
+
+
+class CommandModel(_Model, Command):
+    """A program that reads the question and writes the answer."""
+
+    runner: Literal["command"]
+    secret: Secret | None = None
 
 
 class StandInModel(_Model):
@@ -201,47 +284,7 @@ class StandInModel(_Model):
     """A file, or the script itself; see `stand_in`."""
 
 
-ModelEntry = Annotated[OpenAiCompatibleModel | CommandModel | StandInModel, Field(discriminator="runner")]
-
-
-class _Scorer(Author):
-    """What every scorer may say."""
-
-    metric: Name | None = None
-    cases: AuthorSelector = AuthorSelector()
-
-
-class Normalize(Author):
-    """What `exact` does to the answer and to each reference before it compares them."""
-
-    case: Literal["keep", "fold"] = "keep"
-    trim: Literal["outer", "lines", "none"] = "outer"
-    whitespace: Literal["keep", "collapse", "remove"] = "keep"
-    unicode: Literal["NFC", "NFKC", "keep"] = "NFC"
-    punctuation: Literal["keep", "plain"] = "keep"
-
-
-class ExactScorer(_Scorer):
-    """The answer equals one of the references."""
-
-    type: Literal["exact"]
-    normalize: Normalize = Normalize()
-
-
-class ContainsScorer(_Scorer):
-    """The answer holds the value; without one, any of the references."""
-
-    type: Literal["contains"]
-    value: Text | None = None
-    case_sensitive: bool = True
-
-
-class RegexScorer(_Scorer):
-    """The pattern is found in the answer."""
-
-    type: Literal["regex"]
-    pattern: Text
-    flags: Many[Literal["ascii", "dotall", "ignorecase", "multiline", "verbose"]] = ()
-
-
-ScorerEntry = Annotated[ExactScorer | ContainsScorer | RegexScorer, Field(discriminator="type")]
+ModelEntry = Annotated[
+    AnthropicModel | OpenAiCompatibleModel | HttpModel | CommandModel | PythonModel | StandInModel,
+    Field(discriminator="runner"),
+]

@@ -43,6 +43,7 @@ __all__ = [
     "Share",
     "Short",
     "Text",
+    "check_path",
     "money",
 ]
 
@@ -116,8 +117,12 @@ def _one_or_many(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-def _path(value: str) -> str:
-    """Refuse what could leave the project's folder, before any file is touched."""
+def check_path(value: str) -> str:
+    """Return a path that could not leave the project's folder, before any file is touched.
+
+    Raises:
+        PydanticCustomError: it is none.
+    """
     parts = value.split("/")
     if value.startswith(("/", "~")) or "\\" in value or ":" in parts[0] or {"", ".", ".."} & set(parts):
         raise PydanticCustomError("path", "expected a path inside the project's folder, such as cases/contract.csv")
@@ -157,7 +162,7 @@ Short = Annotated[str, _named(values.Short)]
 EnvName = Annotated[str, StringConstraints(pattern="^[A-Za-z_][A-Za-z0-9_]{0,127}$")]
 Text = Annotated[str, AfterValidator(_text)]
 """Not blank."""
-FilePath = Annotated[str, AfterValidator(_path), Field(min_length=1, max_length=512)]
+FilePath = Annotated[str, AfterValidator(check_path), Field(min_length=1, max_length=512)]
 """Relative to the author file's folder, with forward slashes."""
 Many = Annotated[tuple[T, ...], Strict(False)]
 """A list."""

@@ -15,14 +15,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from re import sub
-from typing import Literal
 
 from trialplate import __version__
 from trialplate.errors import SpecError
 from trialplate.record import canonical, codec, log
 from trialplate.record.frozen import Json
-from trialplate.record.values import Case, Opening, Plan, PlanCase, PlanFile, PlanTestSet, Verdicts
-from trialplate.spec import resolve
+from trialplate.record.values import CacheMode, Case, Opening, Plan, PlanCase, PlanFile, PlanTestSet, Verdicts
+from trialplate.spec import resolve, resolve_scorers
 from trialplate.spec.checks import check, check_leaks
 from trialplate.spec.limits import Ceiling, budget_of, laid_over, providers_of
 from trialplate.spec.project import Project
@@ -30,7 +29,6 @@ from trialplate.spec.project import Project
 __all__ = ["TEST_SET_SCHEMA", "Frozen", "cases_root", "freeze", "plain_digest"]
 
 TEST_SET_SCHEMA = "trialplate/test-set/1"
-CacheMode = Literal["off", "live", "replay"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +62,13 @@ def freeze(
     vault = resolve.Vault(secret)
     lines = resolve.matrix_lines(project)
     configurations, unpinned = resolve.configurations(project, vault)
+    scorers, notes = resolve_scorers.scorers(project, vault.text)
     mode = cache or author.run.cache
     plan = Plan(
         name=author.name,
         test_set=_test_set(project, vault),
         configurations=configurations,
-        scorers=resolve.scorers(project, vault),
+        scorers=scorers,
         matrix=lines,
         verdict=Verdicts(trial=author.verdict.trial, case=author.verdict.case),
         pass_mark=author.pass_mark.resolved(),
@@ -80,7 +79,7 @@ def freeze(
         cache=mode,
         cassettes=_cassettes(project, mode),
         software=f"trialplate/{__version__}",
-        unpinned=unpinned,
+        unpinned=(*unpinned, *notes),
     )
     warnings = (*project.warnings, *check(plan, project))
     check_leaks(plan, vault.openings)
@@ -160,10 +159,10 @@ def _set_name(project: Project) -> str:
 
 
 def _cassettes(project: Project, mode: CacheMode) -> tuple[PlanFile, ...]:
-    """Pin what a replay will read."""
-    if mode != "replay":
+    """Pin what may be replayed; `auto` may find nothing."""
+    if mode not in ("replay", "auto"):
         return ()
-    if not project.cassettes:
+    if not project.cassettes and mode == "replay":
         raise SpecError(
             "there is nothing to replay: the folder cassettes holds no .jsonl file",
             where=project.document.where(("run", "cache")),

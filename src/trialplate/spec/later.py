@@ -15,6 +15,7 @@ from typing import Any
 
 from trialplate.spec.document import Document, Path
 from trialplate.spec.nearest import nearest
+from trialplate.spec.placeholders import INPUT
 from trialplate.spec.problems import Problem
 
 __all__ = ["CASE_FIELDS", "CASE_FILE_ENDINGS", "LATER", "NEVER", "Refusal", "refuse"]
@@ -50,10 +51,11 @@ def _later(path: str, what: str, *values: str, cut: int = 0, hint: str = _HINT) 
     return Refusal(parts, f"{shown}: {what} {_NOT_YET}", frozenset(values), cut, hint)
 
 
-_HOSTED = ("anthropic", "openai", "google", "mistralai", "deepseek", "xai", "alibaba", "moonshotai", "openrouter")
-_RUNNERS = (*_HOSTED, "http", "trace", "python", "agent")
-_THIS_RUNNERS = "runners: openai-compatible, command, stand-in"
-_SCORERS = ("json-schema", "similarity", "trajectory", "command", "container", "checks", "judge", "python")
+_HOSTED = ("openai", "google", "mistralai", "deepseek", "xai", "alibaba", "moonshotai", "openrouter")
+_RUNNERS = (*_HOSTED, "trace", "agent")
+_THIS_RUNNERS = "runners: anthropic, openai-compatible, http, command, python, stand-in"
+_SCORERS = ("similarity", "trajectory", "container", "checks", "judge")
+_THIS_SCORERS = "scorer types: exact, contains, regex, numeric, choice, json-schema, json-subset, command, python"
 _ESTIMATE = "write basis: estimate, which compares the measured mean as it is"
 
 LATER: tuple[Refusal, ...] = (
@@ -71,13 +73,9 @@ LATER: tuple[Refusal, ...] = (
     _later("models.*.runner", "the runner {value}", *_RUNNERS, cut=1, hint=_THIS_RUNNERS),
     _later("models.*.accepts", "skipping cases that a model cannot take"),
     _later("models.*.fallback", "forbidding or allowing answers from another model"),
-    _later("models.*.request", "describing an http request"),
-    _later("models.*.response", "describing how an http reply is read"),
     _later("models.*.adapter", "reading an agent's exit status, steps and cost"),
     _later("models.*.environment", "choosing where an agent runs"),
-    _later("models.*.secret.header", "sending a key in a header other than Authorization"),
-    _later("models.*.secret.prefix", "sending a key with another prefix than Bearer"),
-    _later("scorers.*.type", "the scorer type {value}", *_SCORERS, cut=1, hint="scorer types: exact, contains, regex"),
+    _later("scorers.*.type", "the scorer type {value}", *_SCORERS, cut=1, hint=_THIS_SCORERS),
     *(
         _later(f"{place}.kind", "the case kind {value}", "trace", "workspace", hint="this version runs kind: prompt")
         for place in ("matrix.*.cases", "scorers.*.cases", "pass_mark.rules.*.where", "pass_mark.rules.*.must_pass")
@@ -105,7 +103,6 @@ LATER: tuple[Refusal, ...] = (
     _later("pass_mark.rules.*.range", "a metric outside 0 to 1", cut=1),
     _later("pass_mark.rules.*.correct_for_judge", "correcting a judge's verdicts", cut=1),
     _later("pass_mark.rules.*.basis", "a rule over a confidence bound", "bound", cut=1, hint=_ESTIMATE),
-    _later("run.cache", "replaying what is recorded and calling for the rest", "auto", hint="off, live or replay"),
     _later("run.workspace", "how an agent's workspace is made and kept"),
     _later("run.sandbox", "how containers are bounded"),
 )
@@ -168,10 +165,14 @@ CASE_FILE_ENDINGS: dict[str, str] = {
 
 
 _WITH_PLACEHOLDERS = (
-    *(f"models.*.{key}" for key in ("system", "argv", "shell", "url", "settings")),
+    *(f"models.*.{key}" for key in ("system", "argv", "shell", "url", "settings", "request")),
     "profiles.*.settings",
 )
+_TAKES_INPUT = ("url", "body")
+"""The parts of an http request in which {{input}} is filled in."""
 _BRACES = "take the {{ out: it would be sent as it stands; what a document or a case holds is left alone"
+
+_INPUT_ONLY = f"write {INPUT}, without spaces, or take the {{{{ out"
 
 _Found = tuple[Path, Path, str, str, bool]
 """What to cut out of the document, the place, the sentence, the hint, and whether it is about the key."""
@@ -208,12 +209,20 @@ def _placeholders(value: Any) -> Iterator[_Found]:
     for pattern in _WITH_PLACEHOLDERS:
         for start, below in _matches(value, tuple(pattern.split("."))):
             for path, text in _texts(below, start):
-                if "{{" in text:
+                in_request = path[2] == "request"
+                takes = in_request and len(path) > 3 and path[3] in _TAKES_INPUT
+                if "{{" in (text.replace(INPUT, "") if takes else text):
                     # Without its shell, a command would seem to have no way to start.
                     cut = (*path, "") if path[-1] == "shell" else path
                     name = next(part for part in reversed(path) if isinstance(part, str))
                     message = f'"{name}": a placeholder, {{{{...}}}}, {_NOT_YET} and comes with a later one'
-                    yield cut, path, message, _BRACES, False
+                    if in_request:
+                        # The whole entry, since a request without its url or input would be told as a second mistake.
+                        cut, message = (
+                            path[:2],
+                            f'"{name}": only {INPUT} is filled in here, in the url and in texts of the body',
+                        )
+                    yield cut, path, message, _INPUT_ONLY if in_request else _BRACES, False
 
 
 def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from trialplate.errors import SpecError
+from trialplate.record import canonical
 from trialplate.record.entries import Money, Usage
 from trialplate.record.frozen import Json
 from trialplate.record.matrix import Matrix
@@ -69,7 +70,7 @@ class AttemptBounds:
     """The bound of an attempt of one configuration at each case; worked out when it is asked for, and kept."""
 
     def __init__(self, configuration: Configuration, opened: Mapping[str, Json], cases: Mapping[str, Case]) -> None:
-        sent = [opened[text.commitment] for text in configuration.texts if text.role in ("system", "document")]
+        sent = [opened[text.commitment] for text in configuration.texts if text.role in ("system", "document", "body")]
         self._shared = sum(_bytes(text) + 64 for text in sent)
         self._configuration, self._cases = configuration, cases
         limits = [configuration.settings.get(name) for name in OUTPUT_LIMITS]
@@ -97,7 +98,7 @@ class AttemptBounds:
 
 
 def _bytes(text: Json) -> int:
-    return len(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else 0
+    return len(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else canonical.encode(text))
 
 
 # ------------------------------------------------------------------------------------------------ from author to plan

@@ -11,9 +11,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from trialplate.spec.entries import ModelEntry, Profile, ProviderEntry, ScorerEntry
+from trialplate.record.values import CacheMode
+from trialplate.spec.entries import ModelEntry, Profile, ProviderEntry
 from trialplate.spec.fields import Author, AuthorSelector, FilePath, Many, Milliseconds, Money, Name, Short, Text
 from trialplate.spec.marks import MarkEntry
+from trialplate.spec.scorer_entries import ScorerEntry
 
 __all__ = ["AuthorPlan", "BudgetEntry", "MatrixEntry", "RunEntry", "TestSetEntry"]
 
@@ -67,7 +69,7 @@ class RunEntry(Author):
 
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 4
     order: Literal["interleaved"] = "interleaved"
-    cache: Literal["off", "live", "replay"] = "off"
+    cache: CacheMode = "off"
     budget: BudgetEntry | None = None
 
 

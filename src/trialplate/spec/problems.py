@@ -188,8 +188,11 @@ _MISSING = {
     "pass_mark": "add pass_mark: with at least one rule; it is committed before the first trial",
     "trialplate": "begin the file with trialplate: 1",
     "of": "add of: with a metric, trial_pass_rate, case_pass_rate or error_rate",
-    "runner": "add runner: openai-compatible, command or stand-in",
-    "type": "add type: exact, contains or regex",
+    "runner": "add runner: anthropic, openai-compatible, http, command, python or stand-in",
+    "request": 'add request: {url: ..., body: {question: "{{input}}"}}',
+    "subject": "add subject: with your version or digest of the service; attempts are counted by it",
+    "callable": "add callable: my_system.py:answer",
+    "type": "add type: exact, contains, regex, numeric, choice, json-schema, json-subset, command or python",
     "id": "give the rule an id; decisions name it",
 }
 _FORMS = {
@@ -204,6 +207,12 @@ _FORMS = {
     "[A-Za-z_][A-Za-z0-9_]{0,127}": (
         "expected the name of an environment variable",
         "write its name, never the key itself",
+    ),
+    r"(/([^~]|~[01])*)?": ("expected a JSON Pointer, such as /answer or /choices/0/text", "begin it with a slash"),
+    r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}": ("expected the name of a header", "write it as in x-tenant: acme"),
+    r"([!-~]([ -~]{0,998}[!-~])?)?": (
+        "expected printable ASCII without spaces around it",
+        "correct the header's value",
     ),
     "[A-Z]{3}": ("expected a currency as three capital letters", "write USD, EUR, ..."),
 }
@@ -262,6 +271,7 @@ _SENTENCES: dict[str, Callable[[ErrorDetails, Any], tuple[str, str]]] = {
         ("too_short", "string_too_short"),
         lambda detail, here: ("nothing stands here", "add at least one"),
     ),
+    "auth_twice": lambda detail, here: (detail["msg"], "take it out there; secret: sends it"),
     "decimal_comma": lambda detail, here: (detail["msg"], f"write {detail['ctx']['written']}"),
     "rule_kind": lambda detail, here: (
         detail["msg"],
@@ -288,6 +298,10 @@ _HINTS: dict[str | int, str] = {
     "cases": _SELECTOR,
     "secret": "write secret: {env: NAME_OF_THE_VARIABLE}, never the key itself",
     "argv": "write a list: argv: [python3, bot.py]",
+    "callable": "write callable: my_system.py:answer",
+    "request": 'write request: {url: https://api.example.com/chat, body: {question: "{{input}}"}}',
+    "response": "write response: {pointer: /answer}",
+    "body": 'write a mapping, such as body: {question: "{{input}}"}',
     "pricing": 'write pricing: {input: "0.10", output: "0.50"} per million tokens, or pricing: free',
     "at_least": "write a share such as 0.90",
     "at_most": "write a share such as 0.05",

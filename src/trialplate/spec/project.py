@@ -16,13 +16,18 @@ from pathlib import Path
 
 from trialplate.errors import SpecError
 from trialplate.record import canonical
+from trialplate.record.frozen import Json
 from trialplate.record.values import Case
 from trialplate.spec import later, problems, test_sets, yaml_strict
+from trialplate.spec.answer_schemas import check_schema
 from trialplate.spec.commands import doubtful_words, files_of
 from trialplate.spec.document import MAX_BYTES, Document, decode_utf8
-from trialplate.spec.entries import CommandModel, OpenAiCompatibleModel, Settings, StandInModel
+from trialplate.spec.document import Path as Place
+from trialplate.spec.entries import Command, Function, Settings, StandInModel, TextModel
+from trialplate.spec.functions import check_function
 from trialplate.spec.models import AuthorPlan
 from trialplate.spec.nearest import nearest
+from trialplate.spec.scorer_entries import JsonSchemaScorer
 
 __all__ = ["Project", "load_project", "pin_digest"]
 
@@ -46,7 +51,9 @@ class Project:
     texts: Mapping[str, str]
     """Documents and scripted answers, by path, with LF line ends."""
     pinned: Mapping[str, str]
-    """Digest of every project file that a command names, by path."""
+    """Digest of every project file that a command or a callable names, by path."""
+    schemas: Mapping[str, Json]
+    """The schemas of scorers, by the scorer's name."""
     cassettes: Mapping[str, str]
     """Digest of every cassette there is, by path."""
     warnings: tuple[str, ...] = ()
@@ -67,6 +74,7 @@ def load_project(path: str | os.PathLike[str]) -> Project:
     assert author is not None  # noqa: S101  no problem, so there is a model
     cases = _cases(root, document, author)
     texts = {name: _text(root, name, where) for name, where in _text_files(document, author)}
+    schemas = list(_schemas(root, document, author))
     return Project(
         root=root,
         document=document,
@@ -75,8 +83,13 @@ def load_project(path: str | os.PathLike[str]) -> Project:
         places=cases.places,
         texts=texts,
         pinned=dict(_pinned(root, document, author)),
+        schemas={name: schema for name, schema, _ in schemas},
         cassettes=dict(_cassettes(root)),
-        warnings=(*cases.warnings, *_doubts(root, document, author)),
+        warnings=(
+            *cases.warnings,
+            *_doubts(root, document, author),
+            *(item for _, _, told in schemas for item in told),
+        ),
     )
 
 
@@ -138,7 +151,7 @@ def _text_files(document: Document, author: AuthorPlan) -> Iterator[tuple[str, s
         (("profiles", name, "settings"), profile.settings) for name, profile in author.profiles.items()
     ]
     for name, model in author.models.items():
-        if isinstance(model, OpenAiCompatibleModel):
+        if isinstance(model, TextModel):
             settings.append((("models", name, "settings"), model.settings))
         if isinstance(model, StandInModel) and isinstance(model.answers, str):
             yield model.answers, document.where(("models", name, "answers"))
@@ -154,19 +167,44 @@ def _text(root: Path, name: str, where: str) -> str:
 
 
 def _pinned(root: Path, document: Document, author: AuthorPlan) -> Iterator[tuple[str, str]]:
-    """Yield every file of the project that a command names, with its digest."""
-    for name, model in author.models.items():
-        if isinstance(model, CommandModel):
-            where = document.where(("models", name, "argv" if model.argv is not None else "shell"))
-            for path in files_of(root, model):
+    """Yield every file of the project that a command or a callable names, with its digest."""
+    for place, code in _code(author):
+        if isinstance(code, Command):
+            where = document.where((*place, "argv" if code.argv is not None else "shell"))
+            for path in files_of(root, code):
                 yield path, pin_digest(_read(root, path, where, _MAX_PINNED))
+        else:
+            where = document.where((*place, "callable"))
+            data = _read(root, code.file, where, _MAX_TEXT)
+            check_function(data, code.file, code.function, where)
+            yield code.file, pin_digest(data)
+
+
+def _code(author: AuthorPlan) -> Iterator[tuple[Place, Command | Function]]:
+    """Yield the models and scorers that are programs or functions of the project, each with its place."""
+    for key, entries in (("models", author.models), ("scorers", author.scorers)):
+        for name, entry in entries.items():
+            if isinstance(entry, Command | Function):
+                yield (key, name), entry
+
+
+def _schemas(root: Path, document: Document, author: AuthorPlan) -> Iterator[tuple[str, Json, list[str]]]:
+    """Yield the schema of every scorer that has one, by its name, with warnings."""
+    for name, entry in author.scorers.items():
+        if isinstance(entry, JsonSchemaScorer):
+            place: Place = ("scorers", name, "schema")
+            if isinstance(entry.schema_, str):
+                data = _read(root, entry.schema_, document.where(place), MAX_BYTES)
+                yield name, *check_schema(yaml_strict.load(data, entry.schema_), ())
+            else:
+                yield name, *check_schema(document, place)
 
 
 def _doubts(root: Path, document: Document, author: AuthorPlan) -> Iterator[str]:
     """Yield warnings about words of commands that look like files and are not pinned."""
-    for name, model in author.models.items():
-        if isinstance(model, CommandModel):
-            yield from doubtful_words(root, document, name, model)
+    for place, code in _code(author):
+        if isinstance(code, Command):
+            yield from doubtful_words(root, document, place, code)
 
 
 def _cassettes(root: Path) -> Iterator[tuple[str, str]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From an author's models, profiles and scorers to the configurations and scorers of a plan.
+"""From an author's models and profiles to the configurations of a plan. Scorers: see `resolve_scorers`.
 
 Every text that reaches a model or a scorer becomes a commitment, every file that a command names a digest. What cannot
 be pinned is told in words. Spellings that mean the same are made one, so that a trailing slash does not make an old
@@ -17,6 +17,7 @@ from trialplate.errors import SpecError
 from trialplate.record import disclosure
 from trialplate.record.frozen import Json
 from trialplate.record.values import (
+    AnswerRule,
     Configuration,
     Limits,
     MatrixLine,
@@ -25,28 +26,32 @@ from trialplate.record.values import (
     PlanText,
     Pricing,
     Retry,
-    Scorer,
 )
-from trialplate.spec.commands import files_of, words_of
+from trialplate.spec.commands import files_of
 from trialplate.spec.document import plain
 from trialplate.spec.entries import (
+    AnthropicModel,
     CommandModel,
-    ContainsScorer,
-    ExactScorer,
+    HttpModel,
+    ModelEntry,
     OpenAiCompatibleModel,
     PricingEntry,
     Profile,
-    RegexScorer,
+    PythonModel,
     Settings,
     StandInModel,
+    TextModel,
 )
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.project import Project
+from trialplate.spec.resolve_scorers import command_notes
 from trialplate.spec.stand_in import script
 
-__all__ = ["Vault", "configurations", "matrix_lines", "scorers"]
+__all__ = ["Vault", "configurations", "matrix_lines"]
 
 _PORTS = {"http": 80, "https": 443}
+_MAX_TOKENS = 4096
+"""What a Messages request asks for at most where its author says nothing: the interface demands a number."""
 
 
 @dataclass(slots=True)
@@ -131,8 +136,14 @@ def configurations(project: Project, vault: Vault) -> tuple[tuple[Configuration,
         overlay = project.author.profiles.get(profile, Profile())
         entry = project.author.models[model]
         where = project.document.where(("models", model))
-        if isinstance(entry, OpenAiCompatibleModel):
-            fields, notes = _hosted(entry, model, _overlaid(entry.settings, overlay.settings), project, vault, where)
+        if isinstance(entry, TextModel):
+            settings = _overlaid(entry.settings, overlay.settings)
+            texts = _documents(settings, project, vault, where)
+            if isinstance(entry, PythonModel):
+                fields, notes = _python(entry, model, settings, texts, project)
+            else:
+                assert isinstance(entry, OpenAiCompatibleModel | AnthropicModel)  # noqa: S101  there is no other
+                fields, notes = _hosted(entry, model, settings, texts, project, vault)
         else:
             if overlay.settings is not None and (overlay.settings.sent() or overlay.settings.documents):
                 raise SpecError(
@@ -142,6 +153,8 @@ def configurations(project: Project, vault: Vault) -> tuple[tuple[Configuration,
                 )
             if isinstance(entry, CommandModel):
                 fields, notes = _command(entry, model, project)
+            elif isinstance(entry, HttpModel):
+                fields, notes = _http(entry, model, vault)
             else:
                 fields, notes = _stand_in(entry, model, project, vault)
         made.append(Configuration(name=name, model=model, profile=profile, **_common(entry), **fields))
@@ -157,7 +170,7 @@ def _overlaid(own: Settings, overlay: Settings | None) -> Settings:
     return Settings.model_validate({**own.sent(), **overlay.sent(), "documents": documents})
 
 
-def _common(entry: OpenAiCompatibleModel | CommandModel | StandInModel) -> dict[str, Any]:
+def _common(entry: ModelEntry) -> dict[str, Any]:
     pricing = None
     if isinstance(entry.pricing, PricingEntry):
         pricing = Pricing(**entry.pricing.model_dump())
@@ -169,6 +182,7 @@ def _common(entry: OpenAiCompatibleModel | CommandModel | StandInModel) -> dict[
         "subject": entry.subject,
         "pricing": pricing,
         "role": entry.role,
+        "answer": AnswerRule(reasoning=entry.answer.reasoning),
         "retry": Retry(
             max_retries=entry.retry.max_retries,
             initial_delay_ms=entry.retry.initial_delay_s,
@@ -183,35 +197,93 @@ def _common(entry: OpenAiCompatibleModel | CommandModel | StandInModel) -> dict[
     }
 
 
-def _hosted(
-    entry: OpenAiCompatibleModel, model: str, settings: Settings, project: Project, vault: Vault, where: str
-) -> tuple[dict[str, Any], list[str]]:
-    endpoint = _endpoint(entry.url)
-    texts = [] if entry.system is None else [vault.text("system", entry.system)]
+def _documents(settings: Settings, project: Project, vault: Vault, where: str) -> list[PlanText]:
+    """Return the documents of some settings, each once and none blank."""
+    texts = []
     for document in settings.documents:
         if settings.documents.count(document) > 1:
             raise SpecError(f"the document {document} is named twice", where=where, hint="name each document once")
         if not project.texts[document].strip():
             raise SpecError(f"the document {document} is blank", where=where, hint="take it out, or write it")
         texts.append(vault.text("document", project.texts[document], document))
+    return texts
+
+
+def _hosted(
+    entry: OpenAiCompatibleModel | AnthropicModel,
+    model: str,
+    settings: Settings,
+    documents: list[PlanText],
+    project: Project,
+    vault: Vault,
+) -> tuple[dict[str, Any], list[str]]:
+    endpoint = _endpoint(entry.url)
+    sent = plain(settings.sent())
+    if isinstance(entry, AnthropicModel):
+        longest = sent.setdefault("max_tokens", _MAX_TOKENS)
+        if type(longest) is not int or longest < 1:
+            place = project.document.where(("models", model, "settings", "max_tokens"))
+            hint = f"write settings: {{max_tokens: {_MAX_TOKENS}}}"
+            raise SpecError('"max_tokens": expected a whole number above 0', where=place, hint=hint)
+    system = [] if entry.system is None else [vault.text("system", entry.system)]
     fields = {
         "model_id": entry.model,
         "endpoint": endpoint,
-        "settings": plain(settings.sent()),
-        "texts": tuple(texts),
+        "settings": sent,
+        "texts": (*system, *documents),
         "secret": entry.secret.env if entry.secret else None,
         "served": entry.served,
     }
     return fields, [f"{model}: what answers as {entry.model} at {endpoint} is the server's own word"]
 
 
-def _endpoint(url: str) -> str:
-    """Return one spelling of an address: host in lower case, no default port, no slash at the end."""
+def _endpoint(url: str, *, base: bool = True) -> str:
+    """Return one spelling of an address: host in lower case, no default port, no slash at the end of a base address."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     host = f"[{host}]" if ":" in host else host
     port = f":{parts.port}" if parts.port not in (None, _PORTS[parts.scheme]) else ""
-    return urlunsplit((parts.scheme, host + port, parts.path.rstrip("/"), parts.query, ""))
+    path = parts.path.rstrip("/") if base else parts.path or "/"
+    return urlunsplit((parts.scheme, host + port, path, parts.query, ""))
+
+
+def _http(entry: HttpModel, model: str, vault: Vault) -> tuple[dict[str, Any], list[str]]:
+    request, response = entry.request, entry.response.model_dump(exclude_none=True)
+    endpoint = _endpoint(request.url, base=False)
+    settings: dict[str, Json] = {"method": request.method}
+    if request.headers:
+        settings["headers"] = dict(sorted(request.headers.items()))
+    if response:
+        settings["response"] = response
+    fields: dict[str, Any] = {
+        "endpoint": endpoint,
+        "settings": settings,
+        "texts": () if request.body is None else (vault.text("body", plain(request.body)),),
+    }
+    secret = entry.secret
+    if secret is not None:
+        prefix = secret.prefix if secret.prefix is not None else "Bearer " if secret.header == "authorization" else ""
+        fields.update(secret=secret.env, secret_sent={"header": secret.header, "prefix": prefix})
+    return fields, [f"{model}: that {entry.subject} is what answers at {endpoint} is its author's word"]
+
+
+def _python(
+    entry: PythonModel, model: str, settings: Settings, documents: list[PlanText], project: Project
+) -> tuple[dict[str, Any], list[str]]:
+    kept: dict[str, Json] = {"callable": entry.callable}
+    if entry.model is not None:
+        kept["model"] = entry.model
+    if sent := plain(settings.sent()):
+        kept["settings"] = sent
+    if entry.env:
+        kept["env"] = sorted(set(entry.env))
+    fields = {
+        "settings": kept,
+        "texts": tuple(documents),
+        "files": (PlanFile(path=entry.file, digest=project.pinned[entry.file]),),
+        "secret": entry.secret.env if entry.secret else None,
+    }
+    return fields, [f"{model}: what {entry.file} imports or reads, and the Python that runs it"]
 
 
 def _command(entry: CommandModel, model: str, project: Project) -> tuple[dict[str, Any], list[str]]:
@@ -219,12 +291,7 @@ def _command(entry: CommandModel, model: str, project: Project) -> tuple[dict[st
     if entry.env:
         settings["env"] = sorted(set(entry.env))
     names = [name for name in files_of(project.root, entry) if name in project.pinned]
-    notes = [f"{model}: what its command reads or starts besides the files that it names"]
-    program = (words_of(entry) or [""])[0]
-    if entry.argv is None:
-        notes.insert(0, f"{model}: the shell, and the programs that its line names")
-    elif program.removeprefix("./") not in names:
-        notes.insert(0, f"{model}: the program {program}")
+    notes = command_notes(model, entry, names)
     files = tuple(PlanFile(path=name, digest=project.pinned[name]) for name in names)
     return {"settings": settings, "files": files, "secret": entry.secret.env if entry.secret else None}, notes
 
@@ -233,52 +300,3 @@ def _stand_in(entry: StandInModel, model: str, project: Project, vault: Vault) -
     where = project.document.where(("models", model, "answers"))
     answers = script(entry.answers, project.texts, {case.id for case in project.cases}, where)
     return {"texts": (vault.text("answers", answers),)}, []
-
-
-def scorers(project: Project, vault: Vault) -> tuple[Scorer, ...]:
-    """Return the scorers in map order, every default written out.
-
-    Raises:
-        SpecError: a pattern is no regular expression.
-    """
-    made = []
-    for name, entry in project.author.scorers.items():
-        settings: dict[str, Json] = {}
-        texts: tuple[PlanText, ...] = ()
-        if isinstance(entry, ExactScorer):
-            settings = entry.normalize.model_dump()
-        elif isinstance(entry, ContainsScorer):
-            settings = {"case_sensitive": entry.case_sensitive}
-            texts = () if entry.value is None else (vault.text("value", entry.value),)
-        else:
-            _check_pattern(entry, project.document.where(("scorers", name, "pattern")))
-            settings = {"flags": sorted(set(entry.flags))}
-            texts = (vault.text("pattern", entry.pattern),)
-        made.append(
-            Scorer(
-                name=name,
-                type=entry.type,
-                metric=entry.metric or name,
-                cases=entry.cases.resolved(),
-                settings=settings,
-                texts=texts,
-            )
-        )
-    return tuple(made)
-
-
-def _check_pattern(entry: RegexScorer, where: str) -> None:
-    """Compile a pattern as the scorer will, so that a wrong one costs nothing."""
-    import regex
-
-    flags = regex.V0
-    for flag in entry.flags:
-        flags |= getattr(regex, flag.upper())
-    try:
-        compiled = regex.compile(entry.pattern, flags)
-    except (regex.error, RecursionError, OverflowError) as problem:
-        raise SpecError(f"no regular expression: {problem}", where=where, hint="correct the pattern") from None
-    if compiled.search("", timeout=1) is not None:
-        raise SpecError(
-            "the pattern matches an empty text, and so every answer", where=where, hint="say what must be there"
-        )

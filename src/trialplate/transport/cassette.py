@@ -3,10 +3,11 @@
 
 - `replay` reads and never calls: its caller turns a missing exchange into a replay miss. The file is read strictly
   once, at opening (one bad or repeated line refuses it), and may be pinned by its digest.
+- `auto` replays what is recorded and records the rest; what it recorded a moment ago is found too.
 - `live` records. Each complete exchange goes by one write to `<model>.jsonl.new`; `close` merges that file with what
   the cassette held (a key recorded again replaces the old one), sorts by case and repeat so that reviews are readable,
-  and puts the result in place with one rename. After a crash the `.new` file stays, and the next live run takes its
-  complete lines over: an answer that was paid for is not lost, and the cassette never holds half a line.
+  and puts the result in place with one rename. After a crash the `.new` file stays, and the next recording run takes
+  its complete lines over: an answer that was paid for is not lost, and the cassette never holds half a line.
 
 What it refuses: to be written by two processes, and to judge a reply. The runner records only replies that it could
 read as an answer, with their secrets replaced; see `exchange` for the lines.
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 from trialplate.errors import FormatError, StorageError
 from trialplate.record import canonical
 from trialplate.transport.exchange import (
+    LINE_BYTES,
     Index,
     encode_exchange,
     exchange_key,
@@ -31,6 +33,8 @@ from trialplate.transport.exchange import (
 from trialplate.transport.http import HttpReply, HttpRequest
 
 if TYPE_CHECKING:
+    import asyncio
+
     from filelock import BaseFileLock
 
 __all__ = ["Cassette", "cassette_path"]
@@ -42,17 +46,20 @@ def cassette_path(project: Path, model: str) -> Path:
 
 
 class Cassette:
-    """One cassette file, open for replay or for recording; made by `replay` or `live`."""
+    """One cassette file, open for replay or for recording; made by `replay`, `live` or `auto`."""
 
-    def __init__(self, path: Path, mode: Literal["live", "replay"]) -> None:
+    def __init__(self, path: Path, mode: Literal["live", "replay", "auto"]) -> None:
         self.path = path
-        self.mode: Literal["live", "replay"] = mode
+        self.mode: Literal["live", "replay", "auto"] = mode
+        self.under_way: dict[str, asyncio.Event] = {}
+        """`auto`: by key the calls that somebody makes right now; each is set when its call has ended."""
         self.digest = canonical.digest(b"")
         """Of the whole file as it was when it was opened; of no bytes, if there was none."""
         self._file: BinaryIO | None = None
         self._index: Index = {}
         self._new: BinaryIO | None = None
         self._fresh: Index = {}
+        self._fresh_file: BinaryIO | None = None
         self._lock: BaseFileLock | None = None
 
     @classmethod
@@ -91,7 +98,20 @@ class Cassette:
             StorageError: CASSETTE-LOCKED: another process records into it; CASSETTE-WRITE: it cannot be written.
             FormatError: the cassette as it stands is damaged.
         """
-        made = cls(path, "live")
+        return cls._recording(path, "live")
+
+    @classmethod
+    def auto(cls, path: Path) -> Cassette:
+        """Open a cassette for replaying what it holds and recording what it does not.
+
+        Raises:
+            StorageError, FormatError: as for `live`.
+        """
+        return cls._recording(path, "auto")
+
+    @classmethod
+    def _recording(cls, path: Path, mode: Literal["live", "auto"]) -> Cassette:
+        made = cls(path, mode)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             made._acquire()
@@ -103,6 +123,7 @@ class Cassette:
             with _beside(path, ".new").open("rb") as left:
                 made._fresh, _, end = index_lines(left, f"{path.name}.new", torn=True)
             made._new.truncate(end)
+            made._fresh_file = _beside(path, ".new").open("rb")  # only now: it would remember what was cut off
         except OSError as error:
             made._release()
             raise _not_written(path, error) from error
@@ -116,24 +137,25 @@ class Cassette:
 
     def find(self, request: HttpRequest, case: str, repeat: int) -> HttpReply | None:
         """Return the reply recorded for this very request, case and repeat; None if there is none."""
-        offset = self._index.get(packed(exchange_key(request, case, repeat)))
-        if offset is None or self._file is None:
-            return None
-        reply = read_exchange(_line_at(self._file, offset), self.path.name).reply
-        return HttpReply(
-            status=reply.status,
-            headers=reply.headers,
-            body=reply.body.encode(),
-            latency_ms=reply.latency_ms,
-            replayed=True,
-        )
+        key = packed(exchange_key(request, case, repeat))
+        for file, index in ((self._fresh_file, self._fresh), (self._file, self._index)):
+            if file is not None and key in index:
+                reply = read_exchange(_line_at(file, index[key]), self.path.name).reply
+                return HttpReply(
+                    status=reply.status,
+                    headers=reply.headers,
+                    body=canonical.text_in(reply.body).encode(errors="surrogateescape"),
+                    latency_ms=reply.latency_ms,
+                    replayed=True,
+                )
+        return None
 
     def record(self, request: HttpRequest, reply: HttpReply, *, case: str, repeat: int, recorded_at: str) -> None:
-        """Keep an exchange: one write, which survives the death of this process.
+        """Keep an exchange: one write, which survives the death of this process. One that is too long is not kept.
 
         Args:
             request: what was sent.
-            reply: complete, with a status of success, its body scrubbed and UTF-8.
+            reply: complete, with a status of success, its body scrubbed.
             case: the case's id.
             repeat: 1..N.
             recorded_at: RFC 3339 UTC with milliseconds.
@@ -144,6 +166,8 @@ class Cassette:
         if self._new is None:
             raise RuntimeError("a cassette that is not open for recording")
         line = encode_exchange(request, reply, case=case, repeat=repeat, recorded_at=recorded_at)
+        if len(line) > LINE_BYTES:
+            return
         start = self._new.seek(0, os.SEEK_END)
         try:
             if self._new.write(line) != len(line):
@@ -191,10 +215,10 @@ class Cassette:
 
     def _release(self) -> None:
         """Close and unlock whatever is open or locked."""
-        for file in (self._new, self._file):
+        for file in (self._new, self._fresh_file, self._file):
             if file is not None:
                 file.close()
-        self._new = self._file = None
+        self._new = self._fresh_file = self._file = None
         if self._lock is not None:
             self._lock.release()
             self._lock = None

@@ -46,6 +46,8 @@ class HttpRequest:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Names in lower case. Left out of `repr`, since one of them is the key."""
     body: Json = None
+    pins: Mapping[str, str] = field(default_factory=dict)
+    """What else makes the answer this answer and is not sent, or not kept: a part of a recording's key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

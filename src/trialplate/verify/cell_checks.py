@@ -21,7 +21,7 @@ from trialplate.verify.findings import Report, counted
 
 __all__ = ["CellChecks"]
 
-PASS_FAIL_TYPES = frozenset({"exact", "contains", "regex"})
+PASS_FAIL_TYPES = frozenset({"exact", "contains", "regex", "json-schema", "json-subset", "numeric", "choice"})
 """Scorers whose metric is 1 for a pass and 0 for a failure, so that the verdict follows from the metrics."""
 NOT_SERVED = frozenset(
     {"rejected_request", "http_status", "exit_status", "closed_connection", "timeout", "bad_reply", "too_long"}
@@ -36,7 +36,7 @@ class CellChecks:
 
     def __init__(self, plan: Plan, matrix: Matrix, board: Board, report: Report) -> None:
         self.matrix, self.board, self.report = matrix, board, report
-        self.replay = plan.cache == "replay"
+        self.replayed = {"replay": {True}, "auto": {True, False}}.get(plan.cache, {False})
         self.configurations = {item.name: item for item in plan.configurations if item.name in matrix.counts}
         self.index = {case.id: number for number, case in enumerate(matrix.cases)}
         applicable = {case.id: matrix.applicable(case) for case in matrix.cases}
@@ -111,12 +111,12 @@ class CellChecks:
             self.report.found("REQUEST-ID-REUSED", message, note=True)
 
     def _far_end(self, body: TrialEnd, configuration: Configuration, where: str) -> None:
-        """V13: replayed only in a replay, live only in a live run; the model that answered is the one asked."""
+        """V13: replayed only in a replay, live only in a live run, `auto` either; who answered is who was asked."""
         for call in body.calls:
-            if call.replayed != self.replay:
+            if call.replayed not in self.replayed:
                 word = "replayed call in a live run" if call.replayed else "live call in a replay"
                 self.report.found("REPLAY-FLAG", f"{_name(body)}: a {word}", where)
-        if not self.replay:
+        if self.replayed != {True} and not any(call.replayed for call in body.calls):
             for item in body.requests:
                 seen = hash(item)
                 self.reused += seen in self.request_ids

@@ -10,7 +10,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +80,8 @@ def _add_verify(commands: Any) -> argparse.ArgumentParser:
     made: argparse.ArgumentParser = commands.add_parser(
         "verify", help="verify a project, a ledger, or a run, offline", formatter_class=_fixed_width
     )
+    made.add_argument("--rescore", action="store_true", help="score the recorded answers again, and compare")
+    made.add_argument("--run-code", action="store_true", help="with --rescore: also run scorers that run code")
     made.add_argument(
         "paths", nargs="*", metavar="PATH", help="project, ledger, run folder, run id or latest (default: .)"
     )
@@ -117,6 +119,9 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
     try:
         options = parsed(arguments)
         if options.command == "verify":
+            if options.rescore or options.run_code:
+                hint = "`trialplate verify --rescore` does, with the whole of trialplate installed"
+                raise UsageError("this program verifies with two packages and scores nothing", hint=hint)
             return verify_paths(options, environ)[0]
         gated = gate_run(options, environ)
         show_gate(options, gated)
@@ -137,12 +142,20 @@ def print_error(error: TrialplateError) -> None:
         tell(f"  do: {text.visible(hint)}")
 
 
-def verify_paths(options: argparse.Namespace, environ: Mapping[str, str]) -> tuple[int, list[Verified]]:
-    """Verify everything that was named; returns the highest exit code, and what was verified."""
+def verify_paths(
+    options: argparse.Namespace, environ: Mapping[str, str], also: Callable[[Verified], None] = lambda done: None
+) -> tuple[int, list[Verified]]:
+    """Verify everything that was named; returns the highest exit code, and what was verified.
+
+    Args:
+        also: a further check, which adds to the report of each; none is made here.
+    """
     reader = reader_of(environ, options.trust, options.against)
     found = [item for path in options.paths or ["."] for item in find(path, Path.cwd(), options.ledger)]
     others: dict[Path | None, Others] = {}
     done = [verify(item, reader, others.setdefault(item.ledger, {})) for item in found]
+    for item in done:
+        also(item)
     if options.json:
         print_json([text.report_json(item.report) for item in done])
     else:

@@ -33,6 +33,7 @@ CHECKS = {
     "V18": "attempts at acceptance",
     "V19": "decisions re-derived",
     "V20": "assurance level",
+    "V21": "answers scored again",
 }
 
 _RESTORE = "restore the file from a copy you trust, or treat the run as worthless"
@@ -117,6 +118,7 @@ CODES = {
     "COST": ("V17", _ASK),
     "MARK-AFTER-RUNS": ("V18", "ask why the mark was changed once results on these cases were known"),
     "ATTEMPT-RECORD": ("V18", "verify that run by itself, and restore its record or waive it"),
+    "RESCORE": ("V21", "do not rely on this record: its verdicts are not those of its answers; ask the signer why"),
     "DECISION": ("V19", "do not rely on the stated decision; run `trialplate gate` again"),
 }
 """Every finding code: the check it belongs to, and the one thing to do."""
@@ -181,6 +183,11 @@ class Report:
         if check == "V20" and not self.holds:
             return "SKIP"
         return "PASS" if check in self.said else "SKIP"
+
+    @property
+    def checks(self) -> list[str]:
+        """Return the numbers of the checks that are told of: all, but V21 only where it was asked for."""
+        return [item for item in CHECKS if item != "V21" or item in self.skipped or self.status(item) != "SKIP"]
 
     @property
     def holds(self) -> bool:

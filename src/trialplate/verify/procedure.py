@@ -24,12 +24,12 @@ from trialplate.record.entries import Entry, RunOpen, RunStart
 from trialplate.record.log import MAX_ENTRY
 from trialplate.record.note import parse_checkpoint
 from trialplate.verify.content import check_content
-from trialplate.verify.findings import CHECKS, Report
+from trialplate.verify.findings import Report
 from trialplate.verify.gate import Gate, Others
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView, Reader, read_ledger
 from trialplate.verify.locate import Found
 from trialplate.verify.log_file import MAX_NOTE, LogFile, Signed, read_checkpoint, read_small
-from trialplate.verify.record_view import read_record
+from trialplate.verify.record_view import RecordView, read_record
 
 __all__ = ["Verified", "verify"]
 
@@ -40,6 +40,7 @@ class Verified:
     def __init__(self, report: Report) -> None:
         self.report = report
         self.ledger: LedgerView | None = None
+        self.record: RecordView | None = None
         self.gate: Gate | None = None
 
 
@@ -65,6 +66,7 @@ def verify(found: Found, reader: Reader, others: Others | None = None) -> Verifi
 
 def _verify_run(done: Verified, run: Path, ledger: LedgerView, others: Others) -> None:
     record = read_record(run, ledger, done.report)
+    done.record = record
     if record is None:
         return
     check_content(record, ledger, done.report)
@@ -85,7 +87,7 @@ def _say_missing(ledger: LedgerView, report: Report) -> None:
 
 def _skip_rest(report: Report, ledger_only: bool) -> None:
     """Give every check that nobody made its reason."""
-    for check in CHECKS:
+    for check in report.checks:
         if check not in report.said and check not in report.skipped and report.status(check) != "FAIL":
             reason = "this is about a run; a ledger alone was given" if ledger_only else "not reached: see the findings"
             report.skip(check, reason)

@@ -11,14 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_runs import asked, configuration, scorer
 
-from trialplate.engine.attempt import judge_answer, judge_failure, quantised, retry_delay_s
-from trialplate.record.values import Case, Retry
+from trialplate.engine.attempt import judge_answer, judge_failure, part_reasoning, quantised, retry_delay_s
+from trialplate.record.values import AnswerRule, Case, Retry
 from trialplate.rules.cells import FAR_END_RUNNERS, micro
 from trialplate.runners.base import Answer, Failure, FailureKind
 from trialplate.scorers.base import Score, ScorerError
 
-HOSTED = ["openai-compatible", "stand-in"]
+HOSTED = ["openai-compatible", "anthropic", "stand-in"]
 UNDER_TEST = sorted(FAR_END_RUNNERS)
+ON_THIS_MACHINE = ("command", "python")
 ERROR, FAILED = "error", "failed"
 
 # kind: (hosted, the thing under test), each (outcome, cause, worth another attempt), once the request was sent
@@ -65,7 +66,7 @@ def test_failure_once_sent_belongs_to_the_host_or_to_the_thing_under_test(kind: 
     """The table of DESIGN 6, line by line."""
     found = judged(kind, runner)
     outcome, cause, transient = TABLE[kind][runner in FAR_END_RUNNERS]
-    alone = runner == "command" and outcome == FAILED  # a program on this machine that failed did so by itself
+    alone = runner in ON_THIS_MACHINE and outcome == FAILED  # a program on this machine that failed did so by itself
     assert (found.outcome, found.cause, found.transient) == (outcome, cause, transient and not alone)
 
 
@@ -75,7 +76,11 @@ def test_failure_http_status_is_sorted_by_number(status: int, runner: str) -> No
     """A rejected request is the model's own, an outage the host's; from the thing under test any status is its own."""
     found = judged("http_status", runner, status=status)
     outcome, cause, transient = STATUSES[status][runner in FAR_END_RUNNERS]
-    assert (found.outcome, found.cause, found.transient) == (outcome, cause, transient and runner != "command")
+    assert (found.outcome, found.cause, found.transient) == (
+        outcome,
+        cause,
+        transient and runner not in ON_THIS_MACHINE,
+    )
 
 
 @pytest.mark.parametrize("kind", ["refused_connection", "not_started", "replay_miss", "timeout", "closed_connection"])
@@ -191,6 +196,41 @@ async def test_answer_of_another_model_is_unknown_and_says_what_to_do() -> None:
         assert "served" in found.error
     found = await answered(Answer(text="yes", served="gpt-x-2026-01-31"), score(1), model_id="gpt-x")
     assert found.outcome == "passed"
+
+
+STRIP = {"answer": AnswerRule(reasoning="strip")}
+
+
+@pytest.mark.parametrize(
+    ("text", "transcript", "answer", "kept"),
+    [
+        ("<think>a</think>42", None, "42", {"stripped": "<think>a</think>"}),
+        ("<think>a</think>42", {"reasoning": "b"}, "42", {"reasoning": "b", "stripped": "<think>a</think>"}),
+        ("<think>a</think>42", ["t"], "42", {"transcript": ["t"], "stripped": "<think>a</think>"}),
+        ("<think>\ud835</think>42", None, "42", {"stripped": {"ascii_json": '"<think>\\ud835</think>"'}}),
+        (" 42 ", {"reasoning": "b"}, " 42 ", {"reasoning": "b"}),
+    ],
+)
+def test_reasoning_is_recorded_apart_where_the_plan_says_so(text: str, transcript: Any, answer: str, kept: Any) -> None:
+    """Case P02: the rest is the answer, the reasoning stands in the transcript; by default nothing is touched."""
+    given_answer = Answer(text=text, transcript=transcript)
+    parted = part_reasoning(given_answer, configuration(**STRIP))
+    assert (parted.text, parted.transcript) == (answer, kept)
+    assert part_reasoning(given_answer, configuration()) is given_answer
+    assert part_reasoning(parted, configuration(**STRIP)).text == answer
+
+
+async def test_answer_that_is_only_reasoning_is_empty_and_says_so() -> None:
+    """Case P03: nothing stands after the last closing tag, and no scorer sees it."""
+    parted = part_reasoning(Answer(text="42</think>"), configuration(**STRIP))
+    found = await answered(parted, score(1))
+    assert (found.outcome, found.cause, found.metrics, found.error) == (
+        "failed",
+        "empty",
+        {"correct": 0},
+        "only reasoning",
+    )
+    assert (await answered(Answer(text=" "), score(1))).error is None
 
 
 @given(st.floats(0, 1))

@@ -43,6 +43,13 @@ def test_estimate_counts_every_trial_and_everything_that_is_sent() -> None:
     assert estimated(repeats=4).input_tokens == 2 * plain.input_tokens
 
 
+def test_estimate_counts_the_body_of_a_request() -> None:
+    """What stands around the question is sent with it."""
+    texts = (PlanText(role="body", commitment=SYSTEM),)
+    found = estimated({SYSTEM: {"question": "{{input}}", "rules": "y" * 900}}, texts=texts)
+    assert found.input_tokens - estimated().input_tokens >= 6 * 300
+
+
 def test_estimate_output_is_the_configurations_own_limit_or_a_stated_guess() -> None:
     """Without a limit it says 4,096 a trial, and not nothing."""
     assert estimated().output_tokens == 6 * UNSTATED_OUTPUT

@@ -159,6 +159,7 @@ _LABELS: list[dict[str, Any]] = [
     {"model": "other"},
     {"profile": "other"},
     {"secret": "OTHER_KEY"},
+    {"secret_sent": {"header": "x-api-key"}},
     {"served": ()},
     {"pricing": None},
     {"role": "comparison"},

@@ -15,8 +15,15 @@ from small_runs import NAME, Repeat, board_of, case, configuration, ended, matri
 
 from trialplate.record.entries import Money, TrialStart
 from trialplate.record.values import MatrixLine, Plan, Pricing, Selector
-from trialplate.reports.summary import ConfigurationSummary, failures, metric_names, summarise, tags_of
-from trialplate.reports.terminal import cost_text, metric_text
+from trialplate.reports.summary import (
+    ConfigurationSummary,
+    failures,
+    metric_names,
+    summarise,
+    summarise_tags,
+    tags_of,
+)
+from trialplate.reports.words import amount_text, cost_text, metric_text, remarks, share_text
 from trialplate.rules.cells import Board
 
 CASES = Path(__file__).parents[2] / "vectors" / "cases" / "decide"
@@ -40,6 +47,18 @@ def test_summary_one_repeat_has_no_range() -> None:
     (metric, _) = summary([[given["repeats"][0]]]).metrics
     assert (metric.mean, metric.low, metric.high) == (Fraction(4, 5), None, None)
     assert metric_text(metric) == "0.8000"
+
+
+def test_numbers_are_shown_with_digits_enough() -> None:
+    """Case G06: what is not 1 does not look like 1, what is not nothing does not look like nothing."""
+    assert share_text(Fraction(99_999, 100_000)) == "0.99999"
+    assert share_text(Fraction(1, 1_000_000)) == "0.000001"
+    assert (share_text(Fraction(1)), share_text(Fraction(0)), share_text(Fraction(2, 3))) == (
+        "1.0000",
+        "0.0000",
+        "0.6667",
+    )
+    assert (amount_text(3, "USD"), amount_text(0, "EUR")) == ("0.000000003 USD", "0.000000 EUR")
 
 
 def test_summary_range_is_of_the_means_of_the_repeats() -> None:
@@ -138,11 +157,30 @@ def test_tags_a_case_counts_under_each_of_its_tags() -> None:
     plan = plan_of([case(1, "a", "b"), case(2, "b"), case(3)])
     assert tags_of(matrix_of(plan)) == ["(untagged)", "a", "b"]
     record = record_of(plan, board_of([[1], [0], [1]]))
-    means = {
-        tag: summarise(record, lambda item, tag=tag: tag in (item.tags or ("(untagged)",)))[0].metrics[0].mean  # type: ignore[misc]
-        for tag in ("a", "b", "(untagged)")
-    }
-    assert means == {"a": Fraction(1), "b": Fraction(1, 2), "(untagged)": Fraction(1)}
+    found = {item.tag: (item.cases, item.configurations[0].metrics[0].mean) for item in summarise_tags(record)}
+    assert found == {"a": (1, Fraction(1)), "b": (2, Fraction(1, 2)), "(untagged)": (1, Fraction(1))}
+
+
+def test_tags_of_cases_that_a_configuration_skips_have_no_number() -> None:
+    """A tag whose cases a configuration does not run has nothing to show for it: neither 0 nor 1."""
+    lines = [MatrixLine(configurations=(NAME,), cases=Selector(id=("q1",)), repeats=1)]
+    plan = plan_of([case(1, "a"), case(2, "b")], lines=lines)
+    found = {item.tag: item for item in summarise_tags(record_of(plan, board_of([[1]])))}
+    assert metric_text(found["b"].configurations[0].metrics[0]) == "n/a"
+    assert found["a"].configurations[0].metrics[0].cells == 1
+
+
+def test_remarks_say_that_a_time_limit_depends_on_the_machine() -> None:
+    """Case T16: what a time limit ended is counted apart, and a reader is warned."""
+    plan = plan_of(2)
+    board = Board()
+    for number, cause in ((1, "timeout"), (2, None)):
+        key = (NAME, f"q{number}", 1)
+        board.start(TrialStart(trial=key, attempt=1))
+        board.end(ended(key, outcome="failed" if cause else "passed", cause=cause))
+    (found,) = summarise(record_of(plan, board))
+    assert found.timeouts == 1
+    assert "1 trial ended by a time limit: results may depend on the machine" in remarks(found)
 
 
 def test_metric_names_come_in_the_order_of_the_scorers() -> None:
@@ -158,7 +196,7 @@ def test_failures_are_everything_that_was_not_passed() -> None:
     assert [(item.case, item.outcome, item.cause) for item in failures(record)] == [
         ("q2", "failed", None),
         ("q3", "limit", "truncated"),
-        ("q4", "error", None),
+        ("q4", "error", "lost"),
         ("q5", "skipped", "budget"),
         ("q6", "absent", None),
     ]

@@ -8,8 +8,9 @@ from typing import Any
 
 from run_project import Project
 
-from trialplate.cli.report import show_report
+from trialplate.cli.report import ReportOptions, show_report
 from trialplate.record.entries import Narrowing
+from trialplate.reports.reported import gather
 from trialplate.reports.terminal import aligned, render
 
 
@@ -17,8 +18,7 @@ def lines(project: Project, run: Any = None, **fields: Any) -> list[str]:
     """Render a report without its content."""
     gate = project.verify(run or project.runs[0]).gate
     assert gate is not None
-    decisions = [gate.decide(name) for name in ("good", "bad") if name in gate.record.matrix.counts]
-    return list(render(gate, decisions, {}, {}, **{"by_tag": False, "shown": 5, **fields}))
+    return list(render(gather(gate, **{"by_tag": False, "shown": 5, "withhold": True, **fields})))
 
 
 def test_report_says_decision_table_and_failures(made: Project) -> None:
@@ -66,7 +66,7 @@ def test_report_answers_are_shown_and_never_sent(made: Project, monkeypatch: Any
     monkeypatch.chdir(made.folder)
     for name, value in made.environ.items():
         monkeypatch.setenv(name, value)
-    assert show_report("latest", by_tag=True, failures=50, ledger=None) == 0
+    assert show_report("latest", ReportOptions(by_tag=True, failures=50), None) == 0
     out = capsys.readouterr().out
     assert "answer: \\x1b[31mPASS\\x1b[0m\\x1b[2K\\r \\u202e no" in out
     assert "why: correct: " in out
@@ -80,7 +80,7 @@ def test_report_without_content_says_withheld(made: Project, tmp_path: Any, monk
     (project.runs[0] / "content.jsonl").unlink()
     monkeypatch.chdir(project.folder)
     monkeypatch.setenv("TRIALPLATE_HOME", str(made.home))
-    assert show_report("latest", by_tag=False, failures=5, ledger=None) == 0
+    assert show_report("latest", ReportOptions(), None) == 0
     out = capsys.readouterr().out
     assert "answer: withheld" in out
     assert "ACCEPTED good" in out
@@ -97,7 +97,7 @@ def test_report_of_a_record_that_does_not_hold_is_none(
     record.write_bytes(record.read_bytes().replace(b'"outcome":"failed"', b'"outcome":"passed"', 1))
     monkeypatch.chdir(project.folder)
     monkeypatch.setenv("TRIALPLATE_HOME", str(made.home))
-    assert show_report("latest", by_tag=False, failures=5, ledger=None) == 3
+    assert show_report("latest", ReportOptions(), None) == 3
     out = capsys.readouterr().out
     assert "NO REPORT" in out
     assert "ACCEPTED" not in out

@@ -133,3 +133,21 @@ def test_cost_of_any_counts_is_within_half_a_nano_of_the_fraction(
     assert money is not None
     exact = sum((n * Fraction(p) for n, p in zip((plain, read, written, output), prices, strict=True)), Fraction(0))
     assert abs(money.nano - exact * 1000) <= Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("pricing", "usage", "cost"),
+    [
+        (None, Usage(declared=True, cost_nano=5), Money(nano=5, currency="USD")),
+        (None, Usage(declared=True, cost_nano=0), Money(nano=0, currency="USD")),
+        (None, Usage(input=1, output=1, declared=True), None),
+        (Pricing(free=True), Usage(declared=True, cost_nano=5), Money(nano=0, currency="USD")),
+        (Pricing(input="1", output="1"), Usage(input=1, output=1, cost_nano=5), Money(nano=2000, currency="USD")),
+        (Pricing(input="1", output="1"), Usage(declared=True, cost_nano=5), None),
+    ],
+)
+def test_cost_that_the_thing_under_test_declares_counts_where_the_plan_has_no_price(
+    pricing: Pricing | None, usage: Usage, cost: Money | None
+) -> None:
+    """A price that was committed to stands over its word, also where it leaves the cost unknown."""
+    assert cost_of(pricing, usage) == cost

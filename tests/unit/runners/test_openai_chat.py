@@ -340,3 +340,60 @@ def test_failure_that_was_billed_keeps_its_usage() -> None:
     failure = failed({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 0}, "model": "m-small"})
     assert failure.usage == Usage(input=9, output=0)
     assert failure.served == "m-small"
+
+
+# ------------------------------------------------------------------------------------------- a stream nobody asked for
+
+STREAM = {"content-type": "text/event-stream; charset=utf-8"}
+
+
+def streamed(*events: Any, done: bool = True) -> bytes:
+    """Return the events of a stream."""
+    lines = [f"data: {json.dumps(event)}" for event in events] + ["data: [DONE]"] * done
+    return "\r\n\r\n".join([": comment", *lines, ""]).encode()
+
+
+def chunk(content: Any = None, finish: str | None = None, index: int = 0, **fields: Any) -> dict[str, Any]:
+    """Return one event."""
+    delta = {} if content is None else {"content": content}
+    return {"model": "m-small", "choices": [{"index": index, "delta": delta, "finish_reason": finish}], **fields}
+
+
+def test_stream_is_read_as_what_it_comes_to() -> None:
+    """Case H10: deltas as text or parts, another choice left out, usage in an event of its own."""
+    usage = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}
+    parts = [{"type": "text", "text": "ri"}]
+    answer = parsed(
+        streamed(chunk("Pa"), chunk("no", index=1), chunk(parts), chunk("s"), chunk(finish="length"), usage),
+        headers=STREAM,
+    )
+    assert (answer.text, answer.finish, answer.served) == ("Paris", "length", "m-small")
+    assert answer.usage == Usage(input=3, output=2)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        streamed(chunk("Pa"), done=False),
+        streamed(chunk("Paris"), chunk(finish="stop"), done=False),
+        b"data: {\n\ndata: [DONE]\n\n",
+        b'data: "text"\n\ndata: [DONE]\n\n',
+    ],
+)
+def test_stream_that_is_not_whole_is_a_broken_transport(body: bytes) -> None:
+    """Case H13 for streams: only `[DONE]` says that nothing is missing."""
+    assert failed(body, headers=STREAM).kind == "transport"
+
+
+def test_error_in_a_stream_is_its_status() -> None:
+    """After a 200 and half an answer, with or without an end."""
+    event = {"error": {"code": 502, "message": "upstream"}}
+    for done in (True, False):
+        assert failed(streamed(chunk("Pa"), event, done=done), headers=STREAM).status == 502
+
+
+def test_odd_deltas_of_a_stream_are_no_answer_of_ours() -> None:
+    """Numbers, lists and nothing where a delta should be."""
+    odd = [{"choices": [None, 5, {"delta": 5}, {"delta": {"content": 5, "refusal": 7}}]}, {"choices": 3}]
+    assert parsed(streamed(*odd, chunk("x", finish="stop")), headers=STREAM).text == "x"

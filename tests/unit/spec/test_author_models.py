@@ -91,7 +91,7 @@ def test_threshold_is_the_exact_decimal_that_was_written(written: str, exact: st
         ("basis: estimate", "bases: estimate", "plan.yaml:10:50", 'unknown key "bases"', 'did you mean "basis"?'),
         ("runner: stand-in", "runer: stand-in", "plan.yaml:5:10", 'unknown key "runer"', 'did you mean "runner"?'),
         ("{type: exact}", "{typ: exact}", "plan.yaml:8:11", 'unknown key "typ"', 'did you mean "type"?'),
-        ("answers:", "answer:", "plan.yaml:5:28", 'unknown key "answer"', 'did you mean "answers"?'),
+        ("answers:", "answrs:", "plan.yaml:5:28", 'unknown key "answrs"', 'did you mean "answers"?'),
         ("rules:", "evidence: {cases: 3}\n  rules:", "plan.yaml:10:21", "expected a mapping", "cases: {at_least: 20}"),
         (
             "rules:",
@@ -115,7 +115,13 @@ def test_threshold_is_the_exact_decimal_that_was_written(written: str, exact: st
         ("{type: exact}", "{type: exact, cases: {tag: 5}}", "plan.yaml:8:37", "a text, or a list of texts", ""),
         ("{type: exact}", "{type: exact, normalize: {case: lower}}", "plan.yaml:8:42", "one of keep, fold", ""),
         ("{type: exact}", "{type: regex}", "plan.yaml:8:10", 'the key "pattern" is missing', ""),
-        ("runner: stand-in,", "runner: standin,", "plan.yaml:5:18", "there is openai-compatible", '"stand-in"'),
+        (
+            "runner: stand-in,",
+            "runner: standin,",
+            "plan.yaml:5:18",
+            "there is anthropic, openai-compatible",
+            '"stand-in"',
+        ),
         ("runner: stand-in,", "", "plan.yaml:5:9", 'the key "runner" is missing', ""),
         ("file: cases/a.csv", "file: ../a.csv", "plan.yaml:3:20", "inside the project's folder", ""),
         ("file: cases/a.csv", "file: ./a.csv", "plan.yaml:3:20", "inside the project's folder", ""),

@@ -13,7 +13,7 @@ import pytest
 from trialplate.errors import FormatError, StorageError
 from trialplate.record import canonical
 from trialplate.transport.cassette import Cassette, cassette_path
-from trialplate.transport.exchange import exchange_key
+from trialplate.transport.exchange import encode_exchange, exchange_key
 from trialplate.transport.http import HttpReply, HttpRequest
 
 CASES = Path(__file__).parents[2] / "vectors" / "cases" / "http"
@@ -213,3 +213,68 @@ def test_replay_of_a_damaged_line_is_refused_with_its_place(tmp_path: Path, dama
 def test_path_of_a_models_cassette_is_in_the_projects_folder(tmp_path: Path) -> None:
     """One file per model."""
     assert cassette_path(tmp_path, "haiku") == tmp_path / "cassettes" / "haiku.jsonl"
+
+
+# ---------------------------------------------------------------------------------------- programs, pins, odd bytes
+
+
+def program(method: str = "RUN", **pins: str) -> HttpRequest:
+    """Return the exchange of a program."""
+    return HttpRequest(method=method, url="command:", body={"shell": "cat", "stdin": "?"}, pins=pins)
+
+
+def output(raw: bytes, status: int = 0) -> HttpReply:
+    """Return what a program said."""
+    return HttpReply(status=status, body=raw, latency_ms=7)
+
+
+@pytest.mark.parametrize("raw", [b"Paris\n", b"", b"\xff\xfe\x00Paris", "\u00e9\U0001f600".encode()])
+def test_output_of_a_program_comes_back_byte_for_byte(tmp_path: Path, raw: bytes) -> None:
+    """Case D08 recorded: bytes that are not UTF-8 stand in the line in their ASCII form."""
+    path = recorded(tmp_path / "m.jsonl", (program(), output(raw), "q1", 1))
+    reply_again = found(path, program(), "q1", 1)
+    assert reply_again is not None
+    assert (reply_again.status, reply_again.body, reply_again.replayed) == (0, raw, True)
+
+
+def test_pins_are_a_part_of_the_key_and_none_is_as_before(tmp_path: Path) -> None:
+    """Another subject is another thing; a line without pins has the key that it always had."""
+    path = recorded(tmp_path / "m.jsonl", (program(subject="1"), output(b"a"), "q1", 1))
+    assert found(path, program(subject="1"), "q1", 1) is not None
+    assert found(path, program(subject="2"), "q1", 1) is None
+    assert found(path, program(), "q1", 1) is None
+    assert "pins" not in json.loads(recorded(tmp_path / "n.jsonl", (wire(), reply(), "q1", 1)).read_bytes())
+    assert exchange_key(HttpRequest(url="https://h", body=1), "q1", 1) == canonical.digest_value(
+        {"trialplate": "exchange-key/1", "method": "POST", "url": "https://h", "body": 1, "case": "q1", "repeat": 1}
+    )
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"), [(program(), 1), (program("CALL"), 200), (wire(), 0), (wire(), 199), (wire(), 300)]
+)
+def test_line_without_its_status_of_success_is_refused(tmp_path: Path, request_: HttpRequest, status: int) -> None:
+    """0 of a program, 2xx of a server: a failure is never replayed, whoever wrote it there."""
+    path = tmp_path / "m.jsonl"
+    path.write_bytes(encode_exchange(request_, output(b"x", status), case="q1", repeat=1, recorded_at=NOON))
+    with pytest.raises(FormatError) as caught:
+        Cassette.replay(path)
+    assert caught.value.code == "CASSETTE-STATUS"
+
+
+@pytest.mark.parametrize("body", [5, None, ["x"], {"ascii_json": 5}, {"ascii_json": '"plain"'}, {"a": "b"}])
+def test_line_whose_body_is_no_text_is_refused(tmp_path: Path, body: Any) -> None:
+    """A text, or the one form of a text that is not valid Unicode."""
+    path = recorded(tmp_path / "m.jsonl", (wire(), reply("x"), "q1", 1))
+    line = json.loads(path.read_bytes())
+    line["reply"]["body"] = body
+    path.write_bytes(canonical.encode(line) + b"\n")
+    with pytest.raises(FormatError):
+        Cassette.replay(path)
+
+
+def test_exchange_too_long_to_be_read_is_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else one line would make the whole cassette unreadable."""
+    monkeypatch.setattr("trialplate.transport.cassette.LINE_BYTES", 1000)
+    path = recorded(tmp_path / "m.jsonl", (wire(), reply("x" * 1000), "q1", 1), (wire(), reply("x"), "q2", 1))
+    assert found(path, wire(), "q1", 1) is None
+    assert found(path, wire(), "q2", 1) is not None

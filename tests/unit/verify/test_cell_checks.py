@@ -367,6 +367,8 @@ def test_end_replayed_call_belongs_to_a_replay_and_a_live_one_to_a_live_run() ->
     replay = plan_of(1, cache="replay")
     assert codes(replay, calls=(REPLAYED,)) == set()
     assert codes(replay, calls=(LIVE,)) == {"REPLAY-FLAG"}
+    auto = plan_of(1, cache="auto")
+    assert codes(auto, calls=(LIVE,)) == codes(auto, calls=(REPLAYED,)) == codes(auto, calls=(LIVE, REPLAYED)) == set()
 
 
 @pytest.mark.parametrize(
@@ -390,10 +392,11 @@ def test_end_decided_answer_is_of_the_model_that_was_asked(fields: dict[str, Any
     assert codes(plan, calls=(LIVE,), **fields) == found
 
 
-@pytest.mark.parametrize("cache", ["off", "replay"])
-def test_end_answer_of_a_hosted_model_without_its_call_is_found(cache: str) -> None:
+@pytest.mark.parametrize("runner", ["openai-compatible", "anthropic", "http", "python"])
+@pytest.mark.parametrize("cache", ["off", "replay", "auto"])
+def test_end_answer_of_a_called_model_without_its_call_is_found(cache: str, runner: str) -> None:
     """An answer that names no call could be a recording passed off as live."""
-    plan = plan_of(1, cache=cache, configurations=[configuration(model_id="gpt-x", runner="openai-compatible")])
+    plan = plan_of(1, cache=cache, configurations=[configuration(model_id="gpt-x", runner=runner)])
     assert codes(plan, served="gpt-x") == {"REPLAY-FLAG"}
 
 

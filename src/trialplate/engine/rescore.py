@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""V21: the recorded answers, scored again by the plan's scorers and compared with what the record says of them.
+
+Each opened answer goes through the same judgement as in a run (`attempt.judge_answer`). Only scorers that are part of
+this program and always say the same are run: others run code, which a reader has to ask for (`run_code`). What could
+not be scored again is told and never counted as confirmed.
+
+What this module refuses to do: ask a model, write anything, or change what a record says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+
+from trialplate import plugins
+from trialplate.engine.attempt import Judgement, judge_answer
+from trialplate.errors import FormatError, SpecError, VerificationError
+from trialplate.record import canonical, codec
+from trialplate.record.entries import DECIDED, RECORD_TYPES, TrialEnd, TrialKey
+from trialplate.record.frozen import Json
+from trialplate.record.values import Case, Scorer
+from trialplate.rules.cells import Cell, micro
+from trialplate.runners.base import Answer
+from trialplate.scorers.base import Scorer as ScorerObject
+from trialplate.verify.content import openings
+from trialplate.verify.findings import Report, counted
+from trialplate.verify.log_file import LogFile, typed_entry
+from trialplate.verify.record_view import RecordView, plan_commitments
+
+__all__ = ["DETERMINISTIC", "rescore"]
+
+DETERMINISTIC = frozenset({"exact", "contains", "regex", "numeric", "choice", "json-schema", "json-subset"})
+"""Scorers of this program that need nothing but answer, case and plan. A type that is not named here runs code."""
+CHECK = "V21"
+
+Applied = list[tuple[Scorer, ScorerObject]]
+
+
+def rescore(record: RecordView, report: Report, *, run_code: bool) -> None:
+    """Score every decided answer again and report what differs.
+
+    Args:
+        record: as it was verified.
+        report: takes the findings, and what was looked at.
+        run_code: run scorers that run code of the project or of another package, too.
+    """
+    if not report.holds:
+        report.skip(CHECK, "not reached: see the findings")
+        return
+    if not (record.folder / "content.jsonl").exists():
+        report.skip(CHECK, "content withheld: the answers are not here to be scored again")
+        return
+    try:
+        again = _Rescoring(record, report, run_code)
+        asyncio.run(again.run())
+        again.tell()
+    except SpecError as error:
+        report.skip(CHECK, f"a scorer of the plan cannot be made here: {error.message}")
+    except (FormatError, VerificationError) as error:
+        report.caught(error)
+
+
+class _Rescoring:
+    """One record's answers."""
+
+    def __init__(self, record: RecordView, report: Report, run_code: bool) -> None:
+        self.record, self.report = record, report
+        self.shown = f"runs/{record.run_id}"
+        self.same = 0
+        self.unsure = 0
+        """Answers of which a scorer could not say this time what it said then."""
+        self.unread = 0
+        """Answers that no scorer was run on."""
+        self.left_out: dict[str, str] = {}
+        """Scorers that were not run, by name, with their type."""
+        opened = self._plan_texts()
+        made = {item.name: self._scorer(item, opened, run_code) for item in record.plan.scorers}
+        self.applicable = {case.id: record.matrix.applicable(case) for case in record.matrix.cases}
+        self.applied: dict[str, Applied] = {
+            case: [(item, scorer) for item in scorers if (scorer := made[item.name]) is not None]
+            for case, scorers in self.applicable.items()
+        }
+        where = f"{self.shown}: case"
+        self.cases = {
+            case.id: codec.decode(Case, opened[case.commitment], f"{where} {case.id}") for case in record.matrix.cases
+        }
+        self.configurations = {item.name: item for item in record.plan.configurations}
+
+    def _plan_texts(self) -> dict[str, Json]:
+        """Return the plan's cases and texts by commitment; the verified content opens each."""
+        plan = self.record.plan
+        needed = set(plan_commitments(plan))
+        held = {case.commitment: case.opening.value for case in plan.test_set.cases if case.opening is not None}
+        return held | {name: value for name, value in openings(self.record.folder, self.shown) if name in needed}
+
+    def _scorer(self, scorer: Scorer, opened: Mapping[str, Json], run_code: bool) -> ScorerObject | None:
+        """Return a scorer, or None for one that runs code nobody asked for.
+
+        Raises:
+            SpecError: nobody here has it, or it cannot be made.
+        """
+        if scorer.type not in DETERMINISTIC and not run_code:
+            self.left_out[scorer.name] = scorer.type
+            return None
+        texts = {(text.role, text.name): opened[text.commitment] for text in scorer.texts}
+        made: ScorerObject = plugins.load("scorers", scorer.type)(scorer, texts)
+        return made
+
+    async def run(self) -> None:
+        """Score each answer as its opening goes by."""
+        wanted = self._answers()
+        for commitment, value in openings(self.record.folder, self.shown):
+            for key, finish in wanted.pop(commitment, ()):
+                applied, cell = self.applied[key[1]], self.record.board.cells[key]
+                if not applied:
+                    self.unread += 1
+                    continue
+                answer = Answer(
+                    text=canonical.text_in(value),
+                    finish="length" if cell.cause == "truncated" else finish,
+                    served=self.configurations[key[0]].model_id,
+                    refusal=cell.cause == "refusal",
+                )
+                judged = await judge_answer(answer, self.cases[key[1]], self.configurations[key[0]], applied)
+                self._compare(key, cell, judged, applied)
+
+    def _answers(self) -> dict[str, list[tuple[TrialKey, str | None]]]:
+        """Return the trials whose decided answers a commitment opens, each with its finish reason if that decides.
+
+        Raises:
+            VerificationError: RECORD-ROOT: the record has changed since it was verified.
+        """
+        found: dict[str, list[tuple[TrialKey, str | None]]] = {}
+        for end, where in self._ends():
+            if end.outcome not in DECIDED:
+                continue
+            if end.private.answer is not None:
+                finish = end.finish if end.finish in ("length", "content_filter") else None
+                found.setdefault(end.private.answer, []).append((end.trial, finish))
+            elif end.cause is None:
+                self.report.found("RESCORE", f"{_name(end.trial)}: it was scored, and no answer is committed", where)
+        return found
+
+    def _ends(self) -> Iterator[tuple[TrialEnd, str]]:
+        shown = f"{self.shown}/record.jsonl"
+        log = LogFile(self.record.folder / "record.jsonl", shown, self.record.size)
+        for seq, line in enumerate(log.lines("RECORD")):
+            if b'"type":"trial.end"' in line:
+                where = f"{shown}:{seq + 1}"
+                _, body = typed_entry(line, seq, where, RECORD_TYPES)
+                if isinstance(body, TrialEnd):
+                    yield body, where
+        if log.frontier.root() != self.record.signed.checkpoint.root:
+            raise VerificationError("it changed while it was read", where=shown, code="RECORD-ROOT")
+
+    def _compare(self, key: TrialKey, cell: Cell, judged: Judgement, applied: Applied) -> None:
+        """Compare what the scorers say now with what the record says."""
+        now = {name: micro(value) for name, value in (judged.metrics or {}).items()}
+        then = {scorer.metric: cell.value(scorer.metric) for scorer, _ in applied}
+        wrong = [name for name, value in now.items() if then[name] is not None and value != then[name]]
+        whole = len(applied) == len(self.applicable[key[1]])
+        untold = bool(judged.unknown)
+        if wrong or (not untold and not _agree(judged, cell, whole)):
+            recorded, again = _told(cell.outcome, cell.cause, then), _told(judged.outcome, judged.cause, now)
+            self.report.found("RESCORE", f"{_name(key)}: recorded {recorded}; scored again {again}", self.shown)
+        elif untold and any(then[name] is not None for name in judged.unknown or {}):
+            self.unsure += 1
+        else:
+            self.same += 1
+
+    def tell(self) -> None:
+        """Say how far it went; what could not be confirmed makes the check no PASS."""
+        left = "; ".join(f"{name} ({kind}) was not run: --run-code runs it" for name, kind in self.left_out.items())
+        told = f"{counted(self.same, 'answer')} scored again, as recorded" + (f"; {left}" if left else "")
+        if self.unsure:
+            one = f"of {counted(self.unsure, 'answer')} a scorer could not say this time what it said then"
+            self.report.skip(CHECK, f"{one}; {told}")
+        elif self.unread and not self.same:
+            self.report.skip(CHECK, f"no answer was scored again: {left}")
+        else:
+            self.report.passed(CHECK, told)
+
+
+def _agree(judged: Judgement, cell: Cell, whole: bool) -> bool:
+    """Say whether outcome, cause and verdict are those of the record.
+
+    Of some of a trial's scorers only a failure tells something: what failed by one of them has not passed.
+    """
+    if whole:
+        return (judged.outcome, judged.cause, judged.verdict) == (cell.outcome, cell.cause, cell.verdict)
+    return not (judged.outcome == "failed" and cell.outcome == "passed")
+
+
+def _name(key: TrialKey) -> str:
+    return f"{key[0]} {key[1]} repeat {key[2]}"
+
+
+def _told(outcome: str, cause: str | None, values: Mapping[str, int | None]) -> str:
+    """Return an outcome with its metrics, in words."""
+    parts: Sequence[str] = [f"{name} {'unknown' if v is None else f'{v / 1e6:g}'}" for name, v in values.items()]
+    return ", ".join([outcome + (f" ({cause})" if cause else ""), *parts])

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report as CSV (RFC 4180, with LF): a row for each trial, or with `--by-tag` a row for each tag and metric.
+
+No private text stands in it. A text cell that a spreadsheet would take for a formula gets an apostrophe in front; so
+does one that begins with an apostrophe, so that taking one away (`plain`) always gives the text back. Rows stream:
+first the trials that ended, in the order of the record, then those whose last attempt was lost or that never began.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from trialplate.record.entries import TrialEnd, TrialKey
+from trialplate.reports.reported import Reported
+from trialplate.reports.summary import final_of
+from trialplate.rules.cells import Cell
+
+__all__ = ["plain", "render", "safe"]
+
+_FORMULA = re.compile(r"[\s\u200b-\u200f\u2060-\u2064\ufeff\x00-\x1f\x7f-\x9f]*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+"""What a spreadsheet may run, also behind what it leaves out: blanks, zero-width and control characters."""
+COLUMNS = ["configuration", "case", "repeat", "outcome", "cause", "verdict", "attempts"]
+MORE = ["cost", "currency", "input_tokens", "output_tokens", "latency_ms", "replayed", "reasked", "tags"]
+
+
+def safe(text: str) -> str:
+    """Return a text as a cell that is no formula."""
+    return "'" + text if text.startswith("'") or _FORMULA.match(text) else text
+
+
+def plain(cell: str) -> str:
+    """Return the text that `safe` was given."""
+    return cell.removeprefix("'")
+
+
+def render(reported: Reported) -> Iterator[str]:
+    """Yield the lines of the table; a line may hold the line ends of a quoted cell."""
+    yield from _by_tag(reported) if reported.by_tag else _trials(reported)
+
+
+def _line(cells: Sequence[object]) -> str:
+    """Return one row; None is an empty cell, which says that nobody knows."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(["" if cell is None else cell for cell in cells])
+    return out.getvalue()
+
+
+# ------------------------------------------------------------------------------------------------------------ trials
+
+
+def _trials(reported: Reported) -> Iterator[str]:
+    record = reported.record
+    metrics = [name for name in reported.metrics if name != "trial_pass_rate"]
+    yield _line([*COLUMNS, *map(safe, metrics), *MORE])
+    prices = {item.name: item.pricing for item in record.plan.configurations}
+    tags = {case.id: ";".join(case.tags) for case in record.matrix.cases}
+
+    def row(key: TrialKey, cell: Cell | None, end: TrialEnd | None) -> str:
+        pricing = prices[key[0]]
+        outcome, cause = final_of(cell)
+        known = cell is not None and not (cell.cost_unknown or cell.running) and pricing is not None
+        usage = end.usage if end is not None else None
+        return _line(
+            [
+                safe(key[0]),
+                safe(key[1]),
+                key[2],
+                outcome,
+                cause,
+                cell.verdict if cell is not None and not cell.running else None,
+                cell.attempts if cell is not None else 0,
+                *(_number(end, name) for name in metrics),
+                _money(cell.cost_nano) if cell is not None and known else None,
+                pricing.currency if pricing is not None else None,
+                usage.input if usage is not None else None,
+                usage.output if usage is not None else None,
+                end.latency_ms if end is not None and cell is not None and cell.known else None,
+                _yes(cell is not None and cell.replayed and not cell.running),
+                _yes(cell is not None and cell.reasked),
+                safe(tags[key[1]]),
+            ]
+        )
+
+    for end in reported.ends():
+        yield row(end.trial, record.board.cells[end.trial], end)
+    for key in record.matrix.trials():
+        cell = record.board.cells.get(key)
+        if cell is None or cell.running:
+            yield row(key, cell, None)
+
+
+def _number(end: TrialEnd | None, metric: str) -> str | None:
+    """Return a metric's value as plain decimal text; None where it is unknown or does not apply."""
+    if end is None or metric not in end.metrics:
+        return None
+    return f"{end.metrics[metric]:.6f}".rstrip("0").rstrip(".")
+
+
+def _money(nano: int) -> str:
+    return f"{nano // 10**9}.{nano % 10**9:09d}"
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+# -------------------------------------------------------------------------------------------------------------- tags
+
+
+def _by_tag(reported: Reported) -> Iterator[str]:
+    yield _line(["tag", "cases", "configuration", "metric", "mean", "n", "cells", "unknown", "repeats", "low", "high"])
+    for found in reported.tags:
+        for item in found.configurations:
+            for metric in item.metrics:
+                counts = [metric.known, metric.cells, metric.cells - metric.known, metric.repeats]
+                range_ = [_decimal(metric.low), _decimal(metric.high)]
+                name = [safe(found.tag), found.cases, safe(item.name), safe(metric.name)]
+                yield _line([*name, _decimal(metric.mean), *counts, *range_])
+
+
+def _decimal(value: Fraction | None) -> str | None:
+    return None if value is None else f"{float(value):.6f}"

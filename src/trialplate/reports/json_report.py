@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report as one JSON object of the format `trialplate-report/1`, described in docs/formats/report.md.
+
+Every number says over how many cells it was taken. null is unknown, never zero and never NaN. The text is ASCII, so
+that no terminal control goes out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+
+from trialplate.record import codec
+from trialplate.record.frozen import Json
+from trialplate.reports.reported import FailedTrial, Reported
+from trialplate.reports.summary import ConfigurationSummary, MetricSummary
+from trialplate.verify.text import decision_lines, report_json
+
+__all__ = ["report_object", "render"]
+
+
+def render(reported: Reported) -> Iterator[str]:
+    """Yield the object's lines."""
+    text = json.dumps(report_object(reported), indent=2, sort_keys=True, allow_nan=False)
+    yield from text.split("\n")
+
+
+def report_object(reported: Reported) -> Json:
+    """Return the stable object."""
+    record, start, report = reported.record, reported.record.start, reported.gate.report
+    made: dict[str, Json] = {
+        "format": "trialplate-report/1",
+        "run_id": record.run_id,
+        "plan": {"name": record.plan.name, "digest": start.plan},
+        "test_set": {
+            "name": record.plan.test_set.name,
+            "version": record.plan.test_set.version,
+            "cases": len(record.matrix.cases),
+        },
+        "selection": start.selection,
+        "narrowing": codec.to_json(start.narrowing) if start.narrowing is not None else None,
+        "state": {
+            "word": reported.state.word,
+            "reason": reported.state.reason,
+            "sentence": reported.state.sentence,
+            "counts": codec.to_json(reported.state.counts),
+            "adopted": reported.state.adopted,
+        },
+        "uses": reported.uses,
+        "pilots": list(reported.pilots),
+        "verdict": {"trial": record.plan.verdict.trial, "case": record.plan.verdict.case},
+        "decisions": [
+            {
+                "decision": codec.to_json(item),
+                "words": list(decision_lines(item, record.plan.pass_mark, report)),
+            }
+            for item in reported.decisions
+        ],
+        "configurations": [_configuration(item) for item in reported.configurations],
+        "failures": [_failure(item) for item in reported.failed],
+        "failures_not_shown": reported.unshown,
+        "level": {"word": report.level, "sentence": report.said.get("V20", "")},
+        "verification": report_json(report),
+    }
+    if reported.by_tag:
+        made["tags"] = [
+            {
+                "tag": found.tag,
+                "cases": found.cases,
+                "configurations": [_configuration(i) for i in found.configurations],
+            }
+            for found in reported.tags
+        ]
+    return made
+
+
+def _configuration(item: ConfigurationSummary) -> Json:
+    latency = item.latency_ms
+    return {
+        "name": item.name,
+        "role": item.role,
+        "outcomes": dict(item.outcomes),
+        "trials": sum(item.outcomes.values()),
+        "attempts": item.attempts,
+        "replayed": item.replayed,
+        "reasked": item.reasked,
+        "lost": item.lost,
+        "timeouts": item.timeouts,
+        "metrics": [_metric(metric) for metric in item.metrics],
+        "cost": {
+            "nano": item.cost_nano,
+            "currency": item.currency or None,
+            "known_nano": item.cost_known_nano,
+            "unknown": item.cost_unknown,
+        },
+        "latency": {
+            "median_ms": None if latency is None else latency[0],
+            "p95_ms": None if latency is None else latency[1],
+            "n": item.answered,
+        },
+    }
+
+
+def _metric(metric: MetricSummary) -> Json:
+    return {
+        "name": metric.name,
+        "mean": _number(metric.mean),
+        "exact": None if metric.mean is None else f"{metric.mean.numerator}/{metric.mean.denominator}",
+        "n": metric.known,
+        "cells": metric.cells,
+        "unknown": metric.cells - metric.known,
+        "cases": metric.cases,
+        "repeats": metric.repeats,
+        "low": _number(metric.low),
+        "high": _number(metric.high),
+    }
+
+
+def _number(value: Fraction | None) -> float | None:
+    """Return a decimal of six places for the eye; what is compared is the exact fraction."""
+    return None if value is None else float(round(value, 6))
+
+
+def _failure(failed: FailedTrial) -> Json:
+    item = failed.trial
+    return {
+        "configuration": item.configuration,
+        "case": item.case,
+        "repeat": item.repeat,
+        "outcome": item.outcome,
+        "cause": item.cause,
+        "parts": [{"label": label, "withheld": text is None, "text": text} for label, text in failed.parts],
+    }

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report as GitHub-flavoured Markdown, for a pull request's comment or a pipeline's summary.
+
+Whatever a model, a file or an author said stands in code spans or in a fenced block whose fence is longer than any run
+of backquotes in it. There a renderer obeys nothing: no markup, no HTML, no link, no mention. Control characters, line
+ends among them, are shown as escapes first, so that no text begins a line of its own: a runner that reads its log for
+commands (`::error`) finds none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from trialplate.reports.reported import Reported
+from trialplate.reports.words import COUNTED, cost_text, metric_text, part_lines, reading, remarks, trial_text
+from trialplate.verify.text import decision_lines, visible
+
+__all__ = ["code", "fenced", "render"]
+
+
+def render(reported: Reported) -> Iterator[str]:
+    """Yield the lines of a report."""
+    record = reported.record
+    yield f"## {_banner(reported)}"
+    yield ""
+    yield f"{code(record.plan.name)}, run {code(record.run_id)}: {reported.state.sentence}"
+    if reported.state.adopted:
+        yield f"{reported.state.adopted} lines beyond a checkpoint were taken over when the run was resumed"
+    yield ""
+    yield from _numbers(reported)
+    yield ""
+    for line in reading(record.plan):
+        yield f"- {line}"
+    for item in reported.configurations:
+        if notes := remarks(item):
+            yield f"- {code(item.name)}: {notes}"
+    if reported.by_tag:
+        yield ""
+        yield "### By tag"
+        yield ""
+        yield from _tags(reported)
+    yield ""
+    yield "### Why"
+    yield ""
+    yield from fenced(_why(reported))
+    yield ""
+    yield "### Failures"
+    yield ""
+    yield from _failures(reported)
+
+
+def code(text: str, *, in_table: bool = False) -> str:
+    """Return a text as a code span that nothing in the text can end.
+
+    Args:
+        in_table: show `|` as an escape: cells are parted before spans are seen.
+    """
+    shown = visible(text)
+    if in_table:
+        shown = shown.replace("|", "\\x7c")
+    if not shown.strip():
+        shown = repr(shown)  # a span of blanks is no span
+    fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
+    pad = " " if shown[0] in "` " or shown[-1] in "` " else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def fenced(lines: Iterator[str]) -> Iterator[str]:
+    """Yield lines as a code block that nothing in them can end."""
+    held = [visible(line) for line in lines]
+    longest = max((len(run) for line in held for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield f"{fence}text"
+    yield from held
+    yield fence
+
+
+def _banner(reported: Reported) -> str:
+    """Return the decisions in words."""
+    if reported.pilot:
+        return "PILOT: a run of less than its plan never decides"
+    if not reported.decisions:
+        return "NO DECISION: this run has no candidate"
+    return ", ".join(f"{item.decision.upper()} {code(item.configuration)}" for item in reported.decisions)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _numbers(reported: Reported) -> Iterator[str]:
+    names = [code(name, in_table=True) for name in reported.metrics]
+    header = ["configuration", *names, *COUNTED, "cost", "median ms", "p95 ms"]
+    yield _row(header)
+    yield _row(["---", *["---:"] * (len(header) - 1)])
+    for item in reported.configurations:
+        latency = ("-", "-") if item.latency_ms is None else (str(item.latency_ms[0]), str(item.latency_ms[1]))
+        counts = [str(item.outcomes[word]) for word in COUNTED]
+        means = [metric_text(metric) for metric in item.metrics]
+        yield _row([code(item.name, in_table=True), *means, *counts, cost_text(item), *latency])
+
+
+def _tags(reported: Reported) -> Iterator[str]:
+    header = ["tag", "cases", "configuration", *(code(name, in_table=True) for name in reported.metrics)]
+    yield _row(header)
+    yield _row(["---", "---:", "---", *["---:"] * (len(header) - 3)])
+    for found in reported.tags:
+        for item in found.configurations:
+            means = [metric_text(metric) for metric in item.metrics]
+            yield _row([code(found.tag, in_table=True), str(found.cases), code(item.name, in_table=True), *means])
+
+
+def _why(reported: Reported) -> Iterator[str]:
+    """Yield each decision with its rules, evidence, attempts and level."""
+    yield f"uses: {reported.uses}"
+    if reported.pilots:
+        yield f"pilots in this ledger: {', '.join(reported.pilots)}"
+    for decision in reported.decisions:
+        yield from decision_lines(decision, reported.record.plan.pass_mark, reported.gate.report)
+
+
+def _failures(reported: Reported) -> Iterator[str]:
+    for failed in reported.failed:
+        item = failed.trial
+        told = trial_text(item.outcome, item.cause)
+        yield f"- {told}: {code(item.configuration)} {code(item.case)} repeat {item.repeat}"
+        for label, text in part_lines(failed):
+            yield f"  - {label}: {'withheld' if text is None else code(text)}"
+    for name, number in reported.unshown.items():
+        yield f"- and {number} more of {code(name)}: `--failures N` shows more"
+    if not reported.not_passed:
+        yield "No trial failed."

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The request that a hosted model was sent, built again from the plan and the opened texts.
+
+Its digest tells whether it is the one that the record's call names: then what is shown is what was sent, to the byte.
+It is another where a later version of this program would send other bytes; then nothing is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+
+from trialplate.errors import SpecError, TrialplateError
+from trialplate.record import canonical
+from trialplate.record.frozen import Json
+from trialplate.record.values import Case, Configuration
+from trialplate.reports.trials import answer_text
+from trialplate.runners.base import Failure, Request
+
+__all__ = ["body_digest", "request_body"]
+
+PROVIDERS = {
+    "openai-compatible": "trialplate.runners.providers.openai_chat",
+    "anthropic": "trialplate.runners.providers.anthropic_messages",
+}
+"""Runners whose call's digest is that of the body alone."""
+
+
+def request_body(item: Configuration, case: Case | None, opened: Mapping[str, Json]) -> Json | None:
+    """Return the body of the request for a case; None if a text of it is withheld, or the runner sends no such body."""
+    held = {(text.role, text.name): opened.get(text.commitment) for text in item.texts}
+    if case is None or item.runner not in PROVIDERS or None in held.values():
+        return None
+    request = Request(
+        configuration=item,
+        case=case,
+        texts={name: answer_text(value) for name, value in held.items()},
+        repeat=1,
+        attempt=1,
+        timeout_s=1,
+        request_id="none",
+    )
+    try:
+        return import_module(PROVIDERS[item.runner]).build_request(request).body
+    except (Failure, SpecError):
+        return None
+
+
+def body_digest(body: Json | None) -> str | None:
+    """Return what a call names its request by."""
+    try:
+        return None if body is None else canonical.digest_value(body)
+    except TrialplateError:
+        return None

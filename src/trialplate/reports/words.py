@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words that the text and the Markdown report share: numbers with what they rest on, and what readers must know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from trialplate.record.values import Plan
+from trialplate.reports.reported import FailedTrial
+from trialplate.reports.summary import ConfigurationSummary, MetricSummary
+from trialplate.verify.findings import counted
+from trialplate.verify.text import decimal_text, visible
+
+__all__ = ["COUNTED", "amount_text", "cost_text", "metric_text", "part_lines", "reading", "remarks", "share_text"]
+__all__ += ["shortened", "trial_text"]
+
+COUNTED = ("passed", "failed", "limit", "error", "absent")
+"""The outcomes that a table shows; the others are for later runners."""
+LONGEST = 200
+"""Characters of an answer or a reason that are shown."""
+
+
+def metric_text(metric: MetricSummary) -> str:
+    """Return a mean with its range and its coverage."""
+    if not metric.cells:
+        return "n/a"
+    if metric.mean is None:
+        return f"none of {metric.cells}"
+    text = share_text(metric.mean)
+    if metric.low is not None and metric.high is not None:
+        text += f" [{share_text(metric.low)}..{share_text(metric.high)}]"
+    if metric.known < metric.cells:
+        text += f" over {metric.known} of {metric.cells}"
+    return text
+
+
+def cost_text(item: ConfigurationSummary) -> str:
+    """Return what a configuration cost, or that nobody knows."""
+    if item.cost_nano is None:
+        return "unknown"
+    return amount_text(item.cost_nano, item.currency)
+
+
+def amount_text(nano: int, currency: str) -> str:
+    """Return an amount of money with so many digits that a little never looks like nothing."""
+    return f"{decimal_text(Fraction(nano, 10**9), Fraction(0), digits=6)} {currency}"
+
+
+def share_text(value: Fraction) -> str:
+    """Return a number in [0,1] with so many digits that it looks neither like 0 nor like 1 unless it is."""
+    return decimal_text(value, Fraction(round(value)))
+
+
+def reading(plan: Plan) -> Iterator[str]:
+    """Yield how the table is to be read."""
+    yield "means with the range of the repeats in brackets; a range says nothing about other cases"
+    if plan.verdict.case != "all":
+        yield f"a case passes if {plan.verdict.case} of its repeats pass"
+
+
+def remarks(item: ConfigurationSummary) -> str:
+    """Return what a reader of a configuration's numbers must know, or nothing."""
+    unknown = item.outcomes["error"] + item.outcomes["absent"]
+    notes = [f"{counted(unknown, 'cell')} unknown"] if unknown else []
+    if item.replayed:
+        notes.append(f"{counted(item.replayed, 'answer')} replayed from a cassette (cost and latency as recorded)")
+    if item.reasked:
+        notes.append(f"{counted(item.reasked, 'cell')} re-asked")
+    if item.lost:
+        notes.append(f"{counted(item.lost, 'attempt')} lost")
+    if item.outcomes["limit"]:
+        notes.append(f"{counted(item.outcomes['limit'], 'answer')} cut off at a limit: results may depend on it")
+    if item.timeouts:
+        notes.append(f"{counted(item.timeouts, 'trial')} ended by a time limit: results may depend on the machine")
+    if item.role == "comparison":
+        notes.append("a comparison: counted, never accepted")
+    return "; ".join(notes)
+
+
+def trial_text(outcome: str, cause: str | None) -> str:
+    """Return an outcome with its cause."""
+    return f"{outcome} ({cause})" if cause else outcome
+
+
+def shortened(text: str) -> str:
+    """Return the beginning of a text with its control characters shown."""
+    shown = visible(text[: LONGEST + 1])
+    return shown if len(text) <= LONGEST and len(shown) <= LONGEST else shown[: LONGEST - 3] + "..."
+
+
+def part_lines(failed: FailedTrial) -> Iterator[tuple[str, str | None]]:
+    """Yield the private parts of a failed trial, shortened; None is withheld."""
+    for label, text in failed.parts:
+        yield label, None if text is None else shortened(text)

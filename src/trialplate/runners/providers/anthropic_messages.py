@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wire format of Anthropic's Messages API, two pure functions: what is sent, and what a reply means.
+
+What is sent: `model`, `max_tokens` and the other settings as they are, `system` if the model has a system text, and one
+user message (see `prompts`). The version header follows from the settings: 2026-10-21, the current version, takes no
+sampling parameters; a request with `temperature`, `top_p` or `top_k` goes under 2023-06-01, the last that does.
+
+What is read of a reply, and what is made the same as elsewhere:
+- the text blocks, joined without a separator; thinking stands in the transcript, other blocks are named there;
+- `stop_reason`: `max_tokens` and `model_context_window_exceeded` are "length", what the engine calls a truncated
+  answer; `refusal` is a refusal, whatever text came before it; `pause_turn` is no answer, since the turn is not over;
+- `usage`: `input_tokens` leaves out what was read from or written to the cache, so the three are added;
+  `output_tokens` holds the thinking. A missing count is unknown and stays None.
+
+An error object is `http_status` also inside a 200, with the status of its type. A spend limit that the account's owner
+has set comes as status 400; it says nothing about the model, and counts as 402, the status of billing errors.
+
+Source: Claude API reference, "Create a Message", "Versions" (2026-10-21), "Migrating to API version 2026-10-21",
+"Claude API errors", "Stop reasons and fallback", "Prompt caching".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from trialplate.errors import SpecError
+from trialplate.record import canonical
+from trialplate.record.entries import Usage
+from trialplate.record.frozen import Json
+from trialplate.record.values import Configuration
+from trialplate.runners.base import Answer, Failure, Request
+from trialplate.runners.providers import prompts, replies
+from trialplate.runners.providers.replies import count, is_short, snippet
+from trialplate.transport.http import HttpRequest
+
+__all__ = ["RESERVED", "build_request", "check_configuration", "key_headers", "parse_reply"]
+
+RESERVED = ("messages", "model", "stream", "system")
+"""Keys of the body that this client owns."""
+_SAMPLING = frozenset({"temperature", "top_p", "top_k"})
+_CURRENT, _WITH_SAMPLING = "2026-10-21", "2023-06-01"
+_STATUS = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "conflict_error": 409,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+_SPENT = re.compile(r"You have reached your specified (workspace )?API usage limits")
+_CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
+
+
+def check_configuration(configuration: Configuration) -> None:
+    """Refuse what could never be sent, before anything is spent.
+
+    Raises:
+        SpecError: reserved settings, no model id, no `max_tokens`, or an endpoint that is no plain http(s) URL.
+    """
+    prompts.check(configuration, RESERVED)
+    longest = configuration.settings.get("max_tokens")
+    if type(longest) is not int or longest < 1:
+        where = f"models.{configuration.model}"
+        message = "max_tokens is no whole number above 0, and this API needs one"
+        raise SpecError(message, where=where, hint="write settings: {max_tokens: 4096}", code="MAX-TOKENS")
+    _endpoint(configuration)
+
+
+def _endpoint(configuration: Configuration) -> str:
+    base = (configuration.endpoint or "").rstrip("/")
+    return prompts.endpoint(configuration, "/messages" if base.endswith("/v1") else "/v1/messages")
+
+
+def key_headers(key: str) -> dict[str, str]:
+    """Return the headers that carry the key."""
+    return {"x-api-key": key}
+
+
+def build_request(request: Request) -> HttpRequest:
+    """Return what is sent for one attempt, the key excepted.
+
+    Raises:
+        SpecError: see `check_configuration`.
+    """
+    configuration = request.configuration
+    check_configuration(configuration)
+    body: dict[str, Json] = {
+        **configuration.settings,
+        "model": configuration.model_id,
+        "messages": [{"role": "user", "content": prompts.user(request)}],
+    }
+    for text in prompts.system(request):
+        body["system"] = text
+    return HttpRequest(
+        url=_endpoint(configuration),
+        headers={
+            "accept": "application/json",
+            "accept-encoding": "identity",
+            "anthropic-version": _WITH_SAMPLING if _SAMPLING & body.keys() else _CURRENT,
+            "content-type": "application/json",
+        },
+        body=body,
+    )
+
+
+def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
+    """Return the answer in a reply.
+
+    Args:
+        status: of the reply.
+        headers: names in lower case.
+        body: the whole body.
+
+    Raises:
+        Failure: `http_status` for a status other than 2xx or an error object inside a 200; `bad_reply` for a reply
+            without an answer; `transport` for one that was cut where its length was not declared.
+    """
+    value = replies.read_json(body)
+    if not 200 <= status <= 299:
+        told = replies.error_text(value)
+        message = f"status {status}: {told or snippet(body)}"
+        counts_as = 402 if status == 400 and _SPENT.match(told) else status
+        raise _failure("http_status", message, value, headers, body, status=counts_as)
+    if value is replies.UNREADABLE:
+        raise replies.unreadable(headers, body)
+    if not isinstance(value, dict):
+        raise _failure("bad_reply", f"the reply is no JSON object: {snippet(body)}", value, headers, body)
+    if value.get("error") is not None or value.get("type") == "error":
+        error = value.get("error")
+        code = _STATUS.get(str(error.get("type"))) if isinstance(error, dict) else None
+        message = f"an error inside a status {status}: {replies.error_text(value) or snippet(body)}"
+        code = code or replies.error_code(error) or status
+        raise _failure("http_status", message, value, headers, body, status=code)
+    return _answer(value, headers, body)
+
+
+def _answer(value: dict[str, Any], headers: Mapping[str, str], body: bytes) -> Answer:
+    blocks, stop, served = value.get("content"), value.get("stop_reason"), value.get("model")
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise _failure("bad_reply", f"the reply has no list of content blocks: {snippet(body)}", value, headers, body)
+    if stop == "pause_turn":
+        message = "the provider paused its turn (pause_turn), which this runner does not take up again"
+        raise _failure("bad_reply", message, value, headers, body)
+    finish = "length" if stop in _CUT else stop
+    texts = [block["text"] for block in blocks if block.get("type") == "text" and isinstance(block.get("text"), str)]
+    return Answer(
+        text="".join(texts),
+        usage=_usage(value.get("usage")),
+        finish=finish if is_short(finish) else None,
+        served=served if isinstance(served, str) and served else None,
+        request_ids=replies.request_ids(value, headers),
+        received=len(body),
+        transcript=_transcript(value, blocks),
+        refusal=stop == "refusal",
+    )
+
+
+def _transcript(value: dict[str, Any], blocks: list[dict[str, Any]]) -> Json | None:
+    """Return what came with the text and is no answer, in a form that canonical JSON can hold."""
+    found: dict[str, Json] = {}
+    thoughts = [block["thinking"] for block in blocks if isinstance(block.get("thinking"), str) and block["thinking"]]
+    calls = [block for block in blocks if block.get("type") == "tool_use"]
+    others = [block.get("type") for block in blocks if block.get("type") not in ("text", "thinking", "tool_use")]
+    if thoughts:
+        found["reasoning"] = canonical.text_out("".join(thoughts))
+    if calls:
+        found["tool_calls"] = canonical.text_out(json.dumps(calls, ensure_ascii=False))
+    if others:
+        found["ignored_parts"] = [kind if is_short(kind) else "unknown" for kind in others]
+    if value.get("stop_reason") in _CUT:
+        found["stop_reason"] = value["stop_reason"]
+    if value.get("stop_details") is not None:
+        found["stop_details"] = canonical.text_out(json.dumps(value["stop_details"], ensure_ascii=False))
+    return found or None
+
+
+def _usage(raw: Any) -> Usage | None:
+    """Return the counts that are there; None if there are none. What the cache held is a part of our input."""
+    if not isinstance(raw, dict):
+        return None
+    plain, read, written = (
+        count(raw, name) for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    )
+    whole = None if plain is None else plain + (read or 0) + (written or 0)
+    usage = Usage(
+        input=whole if whole is None or whole <= canonical.MAX_INTEGER else None,
+        output=count(raw, "output_tokens"),
+        cache_read=read,
+        cache_write=written,
+        reasoning=count(raw.get("output_tokens_details"), "thinking_tokens"),
+    )
+    return None if usage == Usage() else usage
+
+
+def _failure(
+    kind: Any, message: str, value: Any, headers: Mapping[str, str], body: bytes, status: int | None = None
+) -> Failure:
+    usage = _usage(value.get("usage")) if isinstance(value, dict) else None
+    return replies.failure(kind, message, value, headers, body, status=status, usage=usage)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the requests of all providers are made of: the texts in their order, and the address.
+
+Every provider gets the same words: the system text, and one user text with each document in order ("Document: NAME",
+an empty line, its text, an empty line) before the case's input. So two providers differ in their wire format alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from trialplate.errors import SpecError
+from trialplate.record.values import Configuration
+from trialplate.runners.base import Request
+from trialplate.runners.providers.replies import shown
+
+__all__ = ["check", "endpoint", "system", "user"]
+
+
+def check(configuration: Configuration, reserved: Iterable[str]) -> None:
+    """Refuse settings that the request sets itself, and a configuration without a model id.
+
+    Raises:
+        SpecError: RESERVED or MODEL-ID.
+    """
+    where = f"models.{configuration.model}"
+    taken = sorted(set(reserved) & configuration.settings.keys())
+    if taken:
+        message = f"settings may not hold {', '.join(taken)}: the request sets it itself"
+        raise SpecError(message, where=where, hint="remove it from settings", code="RESERVED")
+    if configuration.model_id is None:
+        hint = "add model: with the provider's id"
+        raise SpecError("has no model id to ask for", where=where, hint=hint, code="MODEL-ID")
+
+
+def system(request: Request) -> list[str]:
+    """Return the system texts: one or none."""
+    return [text for _, text in _texts(request, "system")]
+
+
+def user(request: Request) -> str:
+    """Return the documents and the case's input as one text."""
+    documents = [f"Document: {name}\n\n{text}\n\n" for name, text in _texts(request, "document")]
+    return "".join([*documents, request.case.input])
+
+
+def _texts(request: Request, role: str) -> list[tuple[str, Any]]:
+    """Return the names and texts of a role, in the plan's order."""
+    return [(text.name, request.texts[role, text.name]) for text in request.configuration.texts if text.role == role]
+
+
+def endpoint(configuration: Configuration, path: str) -> str:
+    """Return the URL to post to: the configuration's base address with `path` behind it.
+
+    Raises:
+        SpecError: URL or URL-SECRET: it is no plain http(s) URL, or holds what would stand in every record.
+    """
+    return _endpoint(configuration.endpoint or "", path, f"models.{configuration.model}")
+
+
+@lru_cache(maxsize=256)
+def _endpoint(base: str, path: str, where: str) -> str:
+    hint = "give the base URL, such as https://api.example.com/v1"
+    try:
+        parts = urlsplit(base)
+        plain = parts.scheme in {"http", "https"} and parts.hostname is not None and (parts.port or 1) > 0
+    except ValueError:
+        plain = False
+    if not plain:
+        raise SpecError(f"the url {shown(base)!r} is no http(s) URL", where=where, hint=hint, code="URL")
+    if parts.username is not None or parts.password is not None:
+        message = "the url holds a user or a password, which would stand in every record"
+        raise SpecError(message, where=where, hint="name the variable under secret: {env: NAME}", code="URL-SECRET")
+    if parts.fragment:
+        raise SpecError("the url holds a #fragment, which is never sent", where=where, hint=hint, code="URL")
+    return urlunsplit(parts._replace(path=parts.path.rstrip("/") + path))

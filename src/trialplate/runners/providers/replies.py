@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the replies of all far ends have in common: strict JSON, counts, ids, and how what is no answer is told.
+
+Pure functions over a reply's headers and bytes; what a field means is each provider's own to say.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, TypeGuard
+
+from trialplate.record import canonical
+from trialplate.record.entries import Usage
+from trialplate.runners.base import Failure
+
+__all__ = ["SNIPPET", "UNREADABLE", "count", "error_code", "error_text", "failure", "is_short", "read_json"]
+__all__ += ["request_ids", "shown", "snippet", "unreadable"]
+
+SNIPPET = 200
+"""Characters of a foreign text that a message quotes."""
+UNREADABLE = object()
+"""What `read_json` returns for a body that is no JSON."""
+_SHORT = re.compile(r"[ -~]{1,128}")
+
+
+def read_json(body: bytes) -> Any:
+    """Return a body's value, or `UNREADABLE`.
+
+    Lone surrogates, NaN and large numbers may stand anywhere in what a far end sends, and are looked at where a field
+    is used; a key that stands twice is two replies in one.
+    """
+    try:
+        return json.loads(body.decode(), object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        return UNREADABLE
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("a key stands twice")
+    return made
+
+
+def unreadable(headers: Mapping[str, str], body: bytes) -> Failure:
+    """Return the failure of a body that is no JSON: one that was cut is told from one that never was."""
+    media = headers.get("content-type", "no content type").partition(";")[0].strip()
+    undeclared = "content-length" not in headers and "chunked" not in headers.get("transfer-encoding", "")
+    if undeclared and body.lstrip()[:1] == b"{" and not body.rstrip().endswith(b"}"):
+        message = f"the reply was cut after {len(body)} bytes: {snippet(body)}"
+        return failure("transport", message, None, headers, body)
+    return failure("bad_reply", f"non-JSON body ({shown(media)}): {snippet(body)}", None, headers, body)
+
+
+def failure(
+    kind: Any,
+    message: str,
+    value: Any,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    status: int | None = None,
+    usage: Usage | None = None,
+) -> Failure:
+    """Return the failure of a complete reply without an answer.
+
+    Args:
+        kind: a `FailureKind`.
+        value: what the body holds, if it could be read.
+        status: the HTTP status, where that is what is wrong.
+        usage: what was billed all the same.
+    """
+    served = value.get("model") if isinstance(value, dict) else None
+    return Failure(
+        kind,
+        message,
+        status=status,
+        sent=True,
+        received=len(body),
+        request_ids=request_ids(value, headers),
+        usage=usage,
+        served=served if isinstance(served, str) and served else None,
+    )
+
+
+def count(holder: Any, name: str) -> int | None:
+    """Return a count of tokens; None if it is not there or is none."""
+    value = holder.get(name) if isinstance(holder, dict) else None
+    return value if type(value) is int and 0 <= value <= canonical.MAX_INTEGER else None
+
+
+def request_ids(value: Any, headers: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the ids by which the far end knows this exchange, each once."""
+    found = [headers.get("x-request-id"), headers.get("request-id")]
+    if isinstance(value, dict):
+        found += [value.get("request_id"), value.get("id")]
+    return tuple(dict.fromkeys(item for item in found if is_short(item)))
+
+
+def is_short(value: Any) -> TypeGuard[str]:
+    """Say whether a value is a text that a record may hold in the open."""
+    return isinstance(value, str) and _SHORT.fullmatch(value) is not None
+
+
+def error_code(error: Any) -> int | None:
+    """Return the HTTP status that an error object names, if it names one."""
+    code = error.get("code", error.get("status")) if isinstance(error, dict) else None
+    text = str(code) if isinstance(code, int | str) and not isinstance(code, bool) else ""
+    return int(text) if re.fullmatch("[45][0-9]{2}", text, re.ASCII) else None
+
+
+def error_text(value: Any) -> str:
+    """Return what a far end says went wrong, in the forms that are in use."""
+    error = value.get("error", value) if isinstance(value, dict) else None
+    for found in (error.get("message"), error.get("detail")) if isinstance(error, dict) else (error,):
+        if isinstance(found, str) and found:
+            return shown(found)
+    return ""
+
+
+def snippet(body: bytes) -> str:
+    """Return the beginning of a body as text."""
+    return shown(body[: SNIPPET * 4].decode(errors="replace"))
+
+
+def shown(text: str) -> str:
+    """Return the beginning of a text."""
+    return text if len(text) <= SNIPPET else text[:SNIPPET] + "..."

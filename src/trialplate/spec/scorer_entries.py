@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an author writes about scorers: one class per scorer type of this version.
+
+Patterns, values and schemas become commitments; every other setting stands in the public plan.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, model_validator
+from pydantic_core import PydanticCustomError
+
+from trialplate.spec.choices import OPTIONS
+from trialplate.spec.entries import Command, Function
+from trialplate.spec.fields import Author, AuthorSelector, Exact, FilePath, Many, Milliseconds, Name, Share, Text
+
+__all__ = [
+    "ChoiceScorer",
+    "CommandScorer",
+    "ContainsScorer",
+    "ExactScorer",
+    "JsonSchemaScorer",
+    "JsonSubsetScorer",
+    "Normalize",
+    "NumericScorer",
+    "PythonScorer",
+    "RegexScorer",
+    "ScorerEntry",
+]
+
+
+class _Scorer(Author):
+    """What every scorer may say."""
+
+    metric: Name | None = None
+    cases: AuthorSelector = AuthorSelector()
+
+
+class Normalize(Author):
+    """What `exact` does to the answer and to each reference before it compares them."""
+
+    case: Literal["keep", "fold"] = "keep"
+    trim: Literal["outer", "lines", "none"] = "outer"
+    whitespace: Literal["keep", "collapse", "remove"] = "keep"
+    unicode: Literal["NFC", "NFKC", "keep"] = "NFC"
+    punctuation: Literal["keep", "plain"] = "keep"
+
+
+class ExactScorer(_Scorer):
+    """The answer equals one of the references."""
+
+    type: Literal["exact"]
+    normalize: Normalize = Normalize()
+
+
+class ContainsScorer(_Scorer):
+    """The answer holds the value; without one, any of the references."""
+
+    type: Literal["contains"]
+    value: Text | None = None
+    case_sensitive: bool = True
+
+
+class RegexScorer(_Scorer):
+    """The pattern is found in the answer."""
+
+    type: Literal["regex"]
+    pattern: Text
+    flags: Many[Literal["ascii", "dotall", "ignorecase", "multiline", "verbose"]] = ()
+
+
+class Separators(Author):
+    """How numbers are written."""
+
+    thousands: Annotated[str, StringConstraints(pattern="^(?:[,.'_\u2019\u00a0\u202f\u2009]?)$")] = ""
+    decimal: Literal[".", ","] = "."
+
+    @model_validator(mode="after")
+    def _two_characters(self) -> Self:
+        if self.thousands == self.decimal:
+            raise PydanticCustomError("separators", "thousands and decimal are the same character")
+        return self
+
+
+def _unit(value: str) -> str:
+    if not value.strip() or any(char.isdigit() or char.isspace() for char in value) or value in "+-.,":
+        raise PydanticCustomError("unit", "expected a unit without digits and blanks, such as km")
+    return value
+
+
+def _marker(value: str) -> str:
+    if not value.strip() or "\n" in value:
+        raise PydanticCustomError("marker", "expected a marker that is not blank and stands on one line")
+    return value
+
+
+class NumericScorer(_Scorer):
+    """The answer is one of the accepted numbers; see `numbers` for how one is read."""
+
+    type: Literal["numeric"]
+    find: Literal["whole", "first", "last"] = "whole"
+    after: Annotated[str, AfterValidator(_marker), Field(max_length=100)] | None = None
+    which: Literal["first", "last"] | None = None
+    tolerance: Exact = Field(default="0", validate_default=True)
+    relative: Share = Field(default="0", validate_default=True)
+    separators: Separators = Separators()
+    percent: Literal["refuse", "keep", "divide"] = "refuse"
+    units: Many[Annotated[str, AfterValidator(_unit), Field(max_length=32)]] = ()
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if self.after is not None and "find" in self.model_fields_set:
+            raise PydanticCustomError("one_of", 'expected one of "find" and "after"')
+        if (self.after is None) != (self.which is None):
+            message = '"after" needs "which": first or last occurrence of the marker, and "which" needs "after"'
+            raise PydanticCustomError("which", message)
+        return self
+
+
+def _option(value: str) -> str:
+    if value.upper() not in OPTIONS | set("0123456789"):
+        raise PydanticCustomError("option", "expected a letter or a digit")
+    return value.upper()
+
+
+class ChoiceScorer(_Scorer):
+    """The answer names the right choices."""
+
+    type: Literal["choice"]
+    after: Annotated[str, AfterValidator(_marker), Field(max_length=100)] = "ANSWER:"
+    options: Many[Annotated[str, AfterValidator(_option)]] = tuple(sorted(OPTIONS))
+
+    @model_validator(mode="after")
+    def _a_choice(self) -> Self:
+        if len(set(self.options)) < 2:
+            raise PydanticCustomError("options", "expected at least two different options")
+        return self
+
+
+Parse = Literal["strict", "fenced", "embedded"]
+
+
+class JsonSchemaScorer(_Scorer):
+    """The answer is JSON that meets a schema."""
+
+    type: Literal["json-schema"]
+    schema_: Annotated[
+        Annotated[FilePath, Tag("as a word")] | Annotated[dict[str, Any], Tag("as a map")],
+        Discriminator(lambda value: "as a word" if isinstance(value, str) else "as a map"),
+    ] = Field(alias="schema")
+    """A file, or the schema itself."""
+    parse: Parse = "strict"
+
+
+class JsonSubsetScorer(_Scorer):
+    """The answer is JSON that holds a reference."""
+
+    type: Literal["json-subset"]
+    parse: Parse = "strict"
+
+
+class _Program(Author):
+    """A scorer that is code of the project."""
+
+    timeout_s: Annotated[Milliseconds, Field(gt=0)] = Field(default="60", validate_default=True)
+    threshold: Share = Field(default="0.5", validate_default=True)
+
+
+class CommandScorer(_Scorer, Command, _Program):
+    """A program gives the score."""
+
+    type: Literal["command"]
+
+
+class PythonScorer(_Scorer, Function, _Program):
+    """A function gives the score."""
+
+    type: Literal["python"]
+
+
+ScorerEntry = Annotated[
+    ExactScorer
+    | ContainsScorer
+    | RegexScorer
+    | NumericScorer
+    | ChoiceScorer
+    | JsonSchemaScorer
+    | JsonSubsetScorer
+    | CommandScorer
+    | PythonScorer,
+    Field(discriminator="type"),
+]
