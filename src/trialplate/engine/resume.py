@@ -45,7 +45,7 @@ from trialplate.verify.content import openings
 from trialplate.verify.findings import Report, counted
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
 from trialplate.verify.log_file import LogFile, typed_entry
-from trialplate.verify.record_view import plan_commitments, read_plan, read_record
+from trialplate.verify.record_view import RecordView, plan_commitments, read_plan, read_record
 
 __all__ = ["Resumed", "resume_run"]
 
@@ -130,13 +130,18 @@ def resume_run(
             start = _appended(ledger, entry)
             record = closing.enter_context(begin_record(folder, ledger.origin, prepared, start, key, content))
         else:
-            root = "sha256:" + view.signed.checkpoint.root.hex()
-            writer.append("run.resume", codec.to_json(Pin(run_id=folder.name, size=view.size, root=root)))
-            again = RunReopen(adopted=record.adopted, reason=last, environment=environment_of(prepared.project))
-            record.write("run.reopen", codec.to_json(again))
-            record.sync()
+            _say_again(view, record, writer, prepared, last)
         session = Session(folder.name, folder, record, content, writer, prepared, before, ceiling)
         return session.run(seats, at_once or prepared.plan.concurrency, progress, watch)
+
+
+def _say_again(view: RecordView, record: RecordWriter, writer: LedgerWriter, prepared: Prepared, last: str) -> None:
+    """Let first the ledger and then the record say that the run goes on."""
+    root = "sha256:" + view.signed.checkpoint.root.hex()
+    writer.append("run.resume", codec.to_json(Pin(run_id=view.run_id, size=view.size, root=root)))
+    again = RunReopen(adopted=record.adopted, reason=last, environment=environment_of(prepared.project))
+    record.write("run.reopen", codec.to_json(again))
+    record.sync()
 
 
 # ---------------------------------------------------------------------------------------------------- what there is
