@@ -15,6 +15,8 @@ A model that fails is no error: it is an outcome in the record.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 EXIT_DONE = 0
 EXIT_NEGATIVE = 1
 EXIT_USAGE = 2
@@ -36,7 +38,21 @@ __all__ = [
     "TrialplateError",
     "UsageError",
     "VerificationError",
+    "nearest",
 ]
+
+
+def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """Return the known name that a mistyped one most likely means, or None: for hints only, nothing is ever corrected.
+
+    Args:
+        cutoff: how near it must be: 1 is equal but for case and hyphens, 0 unlike.
+    """
+    from difflib import get_close_matches  # only needed to help with a mistake
+
+    by_folded = {name.casefold().replace("-", "_"): name for name in sorted(known, reverse=True)}
+    found = get_close_matches(word.casefold().replace("-", "_"), by_folded, n=1, cutoff=cutoff)
+    return by_folded[found[0]] if found else None
 
 
 class TrialplateError(Exception):

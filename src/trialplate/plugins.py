@@ -9,13 +9,12 @@ Only what a plan names is ever loaded.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, get_args
 
-from trialplate.errors import SpecError
+from trialplate.errors import SpecError, nearest
 
 __all__ = ["BUILT_IN", "Group", "Plugin", "find", "list_plugins", "load"]
 
@@ -104,8 +103,8 @@ def find(group: Group, name: str) -> Plugin:
     known = _discover(group)
     if name not in known:
         names = [*BUILT_IN[group], *known]
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(names))}"
+        near = nearest(name, names)
+        hint = f"did you mean {near}?" if near else f"there are {', '.join(sorted(names))}"
         raise SpecError(f"there is no {group[:-1]} {name!r}", hint=hint, code="PLUGIN-UNKNOWN")
     return known[name]
 

@@ -44,12 +44,14 @@ def run(installed: Path, folder: Path, *words: str) -> subprocess.CompletedProce
     return subprocess.run(program, cwd=folder, env=environ, capture_output=True, text=True, timeout=120)
 
 
-def test_wheel_holds_the_starter_and_no_tests(wheel: Path) -> None:
-    """The starter's data files are in the wheel; nothing else than the package is."""
+def test_wheel_holds_the_starters_and_no_tests(wheel: Path) -> None:
+    """The starters' data files are in the wheel; nothing else than the package is."""
     names = zipfile.ZipFile(wheel).namelist()
 
     for name in ("trialplate.yaml", "contract.md", "README.md", "cases/contract.csv", "cassettes/smollm2.jsonl"):
         assert f"trialplate/starters/demo/{name}" in names
+    for name in ("shared/contract.md", "shared/cases/contract.csv", "openai/trialplate.yaml", "openai/README.md"):
+        assert f"trialplate/starters/{name}" in names
     assert {name.split("/")[0].partition("-")[0] for name in names} == {"trialplate"}
 
 

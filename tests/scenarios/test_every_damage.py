@@ -16,6 +16,8 @@ import pytest
 from damage import FILES, Bench, prepare_worker, surviving_flips, surviving_lengths
 from small_project import SmallProject, plan_text
 
+from trialplate.verify import log_file
+
 WORKERS = 2
 TINY_CASES = "id,input,reference,tags\nq1,What is the capital of France?,Paris,geo\n"
 TINY_PLAN = plan_text("  m: {runner: stand-in, answers: [Paris]}", repeats=1)
@@ -86,6 +88,27 @@ def test_sampled_damage_is_found_by_the_whole_procedure(bench: Bench, file: str)
         assert not bench.whole().holds, f"bit {number % 8} of byte {offset}"
     path.write_bytes(raw)
     assert bench.whole().holds
+
+
+def test_damage_of_a_long_record_is_told_in_the_same_words(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trial lines of a long record are read at a glance: what is found, where and in which order, is the same."""
+    path = bench.path("run/record.jsonl")
+    raw = path.read_bytes()
+    begin = raw.index(b'"type":"run.open"')
+    told = set()
+    for number in range(150):
+        offset = begin + number * (len(raw) - 1 - begin) // 149
+        damaged = bytearray(raw)
+        damaged[offset] ^= 1 << number % 8
+        path.write_bytes(damaged)
+        strict = bench.whole()
+        with monkeypatch.context() as change:
+            change.setattr(log_file, "MANY_LINES", 0)
+            quick = bench.whole()
+        assert quick.findings == strict.findings
+        assert (quick.said, quick.skipped) == (strict.said, strict.skipped)
+        told |= {item.code for item in strict.findings}
+    assert len(told) > 5
 
 
 @pytest.mark.parametrize("file", [file for file in FILES if file != "run/content.jsonl"])

@@ -296,3 +296,22 @@ def test_starter_is_not_unpacked_into_a_file(fresh: SmallProject, starter: list[
     assert said.code == 2
     assert "this is no folder" in said.err
     assert (fresh.root / "there").read_text(encoding="utf-8") == "mine\n"
+
+
+def test_empty_folder_is_told_how_to_begin(tmp_path: Path) -> None:
+    """Whoever has nothing yet is not sent to look for it."""
+    said = SmallProject(tmp_path, tmp_path / "home")("run")
+    assert said.code == 2
+    assert "`trialplate init` begins a new project" in said.err
+
+
+def test_gate_that_cannot_write_the_ledger_is_told_of_no_append(finished: SmallProject, tmp_path: Path) -> None:
+    """A checkout that nobody may write decides all the same; here something that is no file stands in the way."""
+    finished.run()
+    lock = finished.ledger / LOCK_NAME
+    lock.unlink(missing_ok=True)
+    lock.mkdir()
+    said = finished("gate", "latest", "--model", "good")
+    assert said.code == 4
+    assert "do: decide without appending, with --no-append; or " in said.err
+    assert finished("gate", "latest", "--model", "good", "--no-append").code == 0

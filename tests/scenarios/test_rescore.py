@@ -196,6 +196,70 @@ def test_rescore_of_a_part_of_the_scorers_compares_that_part(tmp_path: Path, mon
     assert v21["sentence"] == "8 answers scored again, as recorded; correct (contains) was not run: --run-code runs it"
 
 
+PROGRAM = """\
+import json, os, sys
+
+asked = json.load(sys.stdin)
+print(json.dumps({"score": float(asked["expected"].lower() in asked["output"].lower())}))
+"""
+
+
+def test_rescore_runs_the_projects_programs_as_the_run_did(tmp_path: Path) -> None:
+    """A program that scores is run where it was run, and only while it is the one that the plan pins."""
+    plan = plan_text(repeats=1).replace(
+        "correct: {type: contains, case_sensitive: false}", "correct: {type: command, argv: [python3, grade.py]}"
+    )
+    project = SmallProject.write(tmp_path, plan)
+    (project.root / "grade.py").write_text(PROGRAM)
+    project.run()
+    assert checked(project)[1]["status"] == "SKIP"
+    code, v21, found = checked(project, "--run-code")
+    assert (code, v21["sentence"], found) == (0, "8 answers scored again, as recorded", [])
+    (project.root / "grade.py").write_text(PROGRAM.replace("in asked", "not in asked"))
+    code, v21, found = checked(project, "--run-code")
+    assert (code, v21["status"], found) == (0, "SKIP", [])
+    assert "grade.py is not the file that the plan pins" in v21["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("scorer", "answers"),
+    [
+        ("{type: numeric, find: last}", '{q1: "1", q2: "it is 4", q3: "2", q4: "8 or 9"}'),
+        ("{type: choice, options: [A, B]}", '{q1: "ANSWER: A", q2: "ANSWER: B", q3: "none", q4: "ANSWER: A, B"}'),
+        (
+            "{type: json-subset, parse: embedded}",
+            """{q1: '{"a": 1}', q2: 'x {"a": 2} y', q3: "no", q4: '{} {"a": 1}'}""",
+        ),
+    ],
+)
+def test_rescore_of_scorers_that_read_answers_agrees(tmp_path: Path, scorer: str, answers: str) -> None:
+    """Every scorer of this program that always says the same is run without being asked for."""
+    references = {"choice": ["A", "B", "A", "B"], "numeric": ["1", "4", "2", "8"]}.get(
+        scorer.split()[1][:-1], [{"a": 1}] * 4
+    )
+    project = SmallProject.write(
+        tmp_path,
+        plan_text(f"  m: {{runner: stand-in, answers: {answers}}}", repeats=1)
+        .replace("{type: contains, case_sensitive: false}", scorer)
+        .replace("q.csv", "q.jsonl"),
+    )
+    rows = [{"id": f"q{n}", "input": f"Question number {n}?", "expected": text} for n, text in enumerate(references, 1)]
+    (project.root / "cases" / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    project.run()
+    code, v21, found = checked(project)
+    assert (code, v21["sentence"], found) == (0, "4 answers scored again, as recorded", [])
+
+
+def test_rescore_of_answers_whose_reasoning_was_stripped_agrees(tmp_path: Path) -> None:
+    """What is recorded is what was scored."""
+    answers = '{q1: "<think>London</think>Paris", q2: "<think>4</think>", q3: "blue", q4: "8</think> no"}'
+    model = f"  m: {{runner: stand-in, answer: {{reasoning: strip}}, answers: {answers}}}"
+    project = SmallProject.write(tmp_path, plan_text(model, repeats=1))
+    project.run()
+    code, v21, found = checked(project)
+    assert (code, v21["sentence"], found) == (0, "4 answers scored again, as recorded", [])
+
+
 def test_auditors_program_says_that_it_scores_nothing(finished: SmallProject) -> None:
     """One sentence, one thing to do, exit 2."""
     command = [sys.executable, "-m", "trialplate.verify", "verify", "latest", "--rescore"]

@@ -222,6 +222,10 @@ def test_answer_that_could_not_be_scored_is_scored_again_without_a_call(
     assert counts(unscored)["reasked"] == 0
     assert unscored.codes() == set()
     assert unscored("gate", "latest").code == 0
+    shown = unscored("show", "latest", str(again["trial"][1]))
+    assert "answer: that of attempt 1, scored again without a call" in shown.out
+    assert "V21 PASS" in unscored("verify", "latest", "--rescore").out
+    assert unscored("report", "--format", "csv").out.count("\n") == 1 + counts(unscored)["planned"]
 
 
 def test_answer_is_scored_as_often_as_the_scorer_fails(

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signatures and help of every command; each body stands in its own module and is imported when it is called.
 
-`verify` and `gate` never come here (see `main`): they are listed so that `--help` shows them.
+`verify` and `gate` are never run here (see `main`): they stand here with their options so that `--help` lists them and
+a shell completes them. A test holds these options against those of the auditor's program.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +15,7 @@ import typer
 from typer.main import get_command
 
 from trialplate import __version__
+from trialplate.cli import complete
 from trialplate.errors import EXIT_USAGE
 
 __all__ = ["app", "application"]
@@ -37,7 +38,10 @@ app.add_typer(keys_app, name="keys")
 app.add_typer(ledger_app, name="ledger")
 
 PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", readable=False, help="trialplate.yaml, or its folder.")]
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A path, a run id, its beginning, or latest.")]
+RunArgument = Annotated[
+    str,
+    typer.Argument(metavar="RUN", autocompletion=complete.runs, help="A path, a run id, its beginning, or latest."),
+]
 LedgerOption = Annotated[Path | None, typer.Option("--ledger", metavar="DIR", help="The ledger, if it is not above.")]
 MaxCostOption = Annotated[
     str | None, typer.Option(metavar="AMOUNT", help="Begin no attempt by which the run could cost more than this.")
@@ -45,24 +49,49 @@ MaxCostOption = Annotated[
 MaxTimeOption = Annotated[
     str | None, typer.Option(metavar="TIME", help="Begin no attempt after this time: 90, 90s, 30m, 2h.")
 ]
+EventsOption = Annotated[bool, typer.Option("--json", help="Print one JSON object; on stderr, events as it goes.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result and what is wrong, nothing else.")]
+ColorOption = Annotated[
+    str | None,
+    typer.Option("--color", metavar="auto|always|never", autocompletion=complete.colours, help="Colour on stderr."),
+]
+AgainstOption = Annotated[
+    list[str] | None, typer.Option("--against", metavar="NOTE", help="A checkpoint the ledger must extend.")
+]
+TrustOption = Annotated[
+    list[str] | None, typer.Option("--trust", metavar="FILE|LINE", help="A public key line, or a file of them.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 HERE = Path("trialplate.yaml")
 
 
 def application(arguments: Sequence[str]) -> int:
-    """Run the application and return the exit code."""
+    """Run the application and return the exit code.
+
+    Raises:
+        UsageError: the arguments are wrong; nothing was spent.
+    """
+    given = list(arguments)
+    complete.ready()
+    if given in (["--install-completion"], ["--show-completion"]):
+        given.append(complete.shell_of(None))
     try:
-        code = get_command(app).main(list(arguments), prog_name="trialplate", standalone_mode=False)
+        code = get_command(app).main(
+            given, prog_name="trialplate", complete_var=complete.VARIABLE, standalone_mode=False
+        )
     except SystemExit as done:
         if isinstance(done.__context__, OSError):
             raise done.__context__ from None  # the parser takes a closed output for a negative answer
         raise
     except Exception as error:
-        shown = getattr(error, "show", None)
-        if shown is None or not hasattr(error, "exit_code"):
+        if not hasattr(error, "format_message") or not hasattr(error, "exit_code"):
             raise
-        with suppress(OSError):  # a stderr that takes nothing
-            shown()  # a usage error of the parser: it knows its own words, and that nothing was spent
-        return EXIT_USAGE
+        from trialplate.cli.usage import usage_error
+
+        told = usage_error(error)
+        if told is None:
+            return EXIT_USAGE
+        raise told from None
     return code if isinstance(code, int) else 0
 
 
@@ -72,30 +101,60 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
+def _show(shell: str | None) -> None:
+    if shell is not None:
+        complete.show(shell)
+        raise typer.Exit
+
+
+def _install(shell: str | None) -> None:
+    if shell is not None:
+        complete.install(shell)
+        raise typer.Exit
+
+
 @app.callback()
 def options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    install: Annotated[
+        str | None,
+        typer.Option(
+            "--install-completion", metavar="[SHELL]", callback=_install, help="Complete with TAB from now on."
+        ),
+    ] = None,
+    show: Annotated[
+        str | None,
+        typer.Option(
+            "--show-completion", metavar="[SHELL]", callback=_show, help="Print what TAB needs, to install it."
+        ),
+    ] = None,
 ) -> None:
     """Acceptance testing for language models and agents: commit a pass mark, run, gate, verify."""
 
 
 @app.command()
 def init(
-    starter: Annotated[str, typer.Argument(help="Which starter: demo.")] = "demo",
-    folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="A new or empty folder.")] = None,
+    starter: Annotated[
+        str,
+        typer.Argument(metavar="STARTER", autocompletion=complete.starters, help="Which starter; --list shows them."),
+    ] = "demo",
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="DIR", help="A new or empty folder; trialplate-STARTER by default.")
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the starters, and make nothing.")] = False,
 ) -> int:
     """Make a working project: a plan, cases, a key and a ledger."""
-    from trialplate.cli.init import init_project
+    from trialplate.cli.init import init_project, list_starters
 
+    if listed:
+        return list_starters()
     return init_project(starter, folder or Path(f"trialplate-{starter}"))
 
 
 @app.command()
-def validate(
-    plan: PlanArgument = HERE, json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False
-) -> int:
+def validate(plan: PlanArgument = HERE, json: JsonOption = False) -> int:
     """Check every file, name, reference and pattern of a plan; nothing is run."""
     from trialplate.cli.validate import validate_plan
 
@@ -116,22 +175,31 @@ def run(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Run it. Without this, the estimate is printed and nothing is spent.")
     ] = False,
-    only: Annotated[str | None, typer.Option(metavar="ID,ID", help="A pilot: only these cases.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="A pilot: only the first N cases.")] = None,
-    models: Annotated[
-        str | None, typer.Option(metavar="NAME,NAME", help="A pilot: only these models or configurations.")
+    only: Annotated[
+        str | None, typer.Option(metavar="ID,ID", autocompletion=complete.cases, help="A pilot: only these cases.")
     ] = None,
-    repeats: Annotated[int | None, typer.Option(min=1, help="A pilot: at most N repeats.")] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="A pilot: only the first N cases.")] = None,
+    models: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,NAME", autocompletion=complete.models, help="A pilot: only these models or configurations."
+        ),
+    ] = None,
+    repeats: Annotated[int | None, typer.Option(metavar="N", min=1, help="A pilot: at most N repeats.")] = None,
     cache: Annotated[
         str | None,
         typer.Option(
-            metavar="off|auto|live|replay", help="live records exchanges, replay never calls, auto does what is needed."
+            metavar="off|auto|live|replay",
+            autocompletion=complete.cache_modes,
+            help="live records exchanges, replay never calls, auto does what is needed.",
         ),
     ] = None,
     max_cost: MaxCostOption = None,
     max_time: MaxTimeOption = None,
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Requests at once.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Requests at once.")] = None,
+    json: EventsOption = False,
+    quiet: QuietOption = False,
+    color: ColorOption = None,
 ) -> int:
     """Estimate a plan, or run it with --yes."""
     from trialplate.cli.run import RunOptions, run_plan
@@ -147,6 +215,8 @@ def run(
         max_time=max_time,
         jobs=jobs,
         json=json,
+        quiet=quiet,
+        color=color,
     )
     return run_plan(plan, options)
 
@@ -156,27 +226,40 @@ def resume(
     run: RunArgument,
     max_cost: MaxCostOption = None,
     max_time: MaxTimeOption = None,
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Requests at once.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Requests at once.")] = None,
+    json: EventsOption = False,
+    quiet: QuietOption = False,
+    color: ColorOption = None,
     ledger: LedgerOption = None,
 ) -> int:
     """Finish a run: ask only what is unknown, keep what is decided."""
+    from trialplate.cli.colour import colour_mode
+    from trialplate.cli.progress import Manner
     from trialplate.cli.resume import resume as resume_run
 
-    return resume_run(run, max_cost=max_cost, max_time=max_time, jobs=jobs, ledger=ledger, as_json=json)
+    manner = Manner(json=json, quiet=quiet, colour=colour_mode(color))
+    return resume_run(run, manner, max_cost=max_cost, max_time=max_time, jobs=jobs, ledger=ledger)
 
 
 @app.command()
 def report(
     run: RunArgument = "latest",
     format: Annotated[  # noqa: A002  the option's own name
-        str | None, typer.Option("--format", metavar="text|markdown|json|csv", help="How to show it; text by default.")
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="text|markdown|json|csv",
+            autocompletion=complete.formats,
+            help="How to show it; text by default.",
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there; its ending tells the format.")
     ] = None,
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Add the table by tag.")] = False,
-    failures: Annotated[int, typer.Option(min=0, help="How many failures of each configuration to show.")] = 5,
+    failures: Annotated[
+        int, typer.Option(metavar="N", min=0, help="How many failures of each configuration to show.")
+    ] = 5,
     withhold: Annotated[
         bool, typer.Option("--withhold", help="Leave out answers and every other private text.")
     ] = False,
@@ -192,9 +275,7 @@ def report(
 
 
 @app.command()
-def ls(
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False, ledger: LedgerOption = None
-) -> int:
+def ls(json: JsonOption = False, ledger: LedgerOption = None) -> int:
     """List the runs of the ledger, the newest first."""
     from trialplate.cli.ls import list_runs
 
@@ -204,12 +285,16 @@ def ls(
 @app.command()
 def show(
     run: RunArgument = "latest",
-    case: Annotated[str | None, typer.Argument(metavar="[CASE]", help="A case's id, or its beginning.")] = None,
+    case: Annotated[
+        str | None,
+        typer.Argument(metavar="CASE", autocompletion=complete.cases_of_run, help="A case's id, or its beginning."),
+    ] = None,
     model: Annotated[
-        str | None, typer.Option(metavar="NAME[/PROFILE]", help="Only this model or configuration.")
+        str | None,
+        typer.Option(metavar="NAME[/PROFILE]", autocompletion=complete.ran, help="Only this model or configuration."),
     ] = None,
     repeat: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only this repeat.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: JsonOption = False,
     ledger: LedgerOption = None,
 ) -> int:
     """Show the trials of a run, or of one case with prompt, answers and reasons."""
@@ -218,14 +303,44 @@ def show(
     return show_trials(run, case, model=model, repeat=repeat, as_json=json, ledger=ledger)
 
 
-@app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-def gate() -> int:
+@app.command()
+def gate(
+    run: RunArgument,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[/PROFILE]", autocompletion=complete.configurations, help="The configuration to decide on."
+        ),
+    ] = None,
+    no_append: Annotated[
+        bool, typer.Option("--no-append", help="Decide without appending the decision to the ledger.")
+    ] = False,
+    against: AgainstOption = None,
+    trust: TrustOption = None,
+    ledger: LedgerOption = None,
+    json: JsonOption = False,
+) -> int:
     """Verify a run and decide on one configuration: exit 0 only if it is accepted."""
     raise RuntimeError("the front door answers this command")
 
 
-@app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-def verify() -> int:
+@app.command()
+def verify(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PATH", autocompletion=complete.runs, help="Project, ledger, run folder, run id or latest."
+        ),
+    ] = None,
+    rescore: Annotated[bool, typer.Option("--rescore", help="Score the recorded answers again, and compare.")] = False,
+    run_code: Annotated[
+        bool, typer.Option("--run-code", help="With --rescore: run scorers that are programs as well.")
+    ] = False,
+    against: AgainstOption = None,
+    trust: TrustOption = None,
+    ledger: LedgerOption = None,
+    json: JsonOption = False,
+) -> int:
     """Verify a project, a ledger or a run, offline."""
     raise RuntimeError("the front door answers this command")
 
@@ -233,7 +348,9 @@ def verify() -> int:
 @app.command()
 def waive(
     run: RunArgument,
-    reason: Annotated[str, typer.Option(help="Why the run does not count. Signed, public and for ever.")],
+    reason: Annotated[
+        str, typer.Option(metavar="TEXT", help="Why the run does not count. Signed, public and for ever.")
+    ],
     ledger: LedgerOption = None,
 ) -> int:
     """Sign that one run does not count as an attempt."""
@@ -244,7 +361,12 @@ def waive(
 
 @app.command()
 def schema(
-    name: Annotated[str | None, typer.Argument(help="Which format; without it, they are listed.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME", autocompletion=complete.schemas, help="Which format; without it, they are listed."
+        ),
+    ] = None,
 ) -> int:
     """Print the JSON Schema of a format."""
     from trialplate.cli.schema import print_schema
@@ -253,7 +375,7 @@ def schema(
 
 
 @app.command()
-def plugins(json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> int:
+def plugins(json: JsonOption = False) -> int:
     """List runners, scorers, loaders and reports, and the packages they come from."""
     from trialplate.cli.plugins import show_plugins
 
@@ -261,9 +383,7 @@ def plugins(json: Annotated[bool, typer.Option("--json", help="Print one JSON ob
 
 
 @app.command()
-def doctor(
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False, ledger: LedgerOption = None
-) -> int:
+def doctor(json: JsonOption = False, ledger: LedgerOption = None) -> int:
     """Look at versions, keys, clock, disk, ledger, folders and Docker; nothing is changed."""
     from trialplate.cli.doctor import examine
 
@@ -271,7 +391,9 @@ def doctor(
 
 
 @keys_app.command("new")
-def keys_new(name: Annotated[str, typer.Argument(help="A name for the key, such as your team's.")]) -> int:
+def keys_new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the key, such as your team's.")],
+) -> int:
     """Make a signing key, and print its public line."""
     from trialplate.cli.keys import make_key
 
@@ -280,9 +402,14 @@ def keys_new(name: Annotated[str, typer.Argument(help="A name for the key, such 
 
 @ledger_app.command("init")
 def ledger_init(
-    name: Annotated[str | None, typer.Argument(help="The ledger's name; the folder's by default.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="The ledger's name; the folder's by default.")
+    ] = None,
     key: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The key that signs it; needed if there are several.")
+        str | None,
+        typer.Option(
+            metavar="NAME", autocompletion=complete.keys, help="The key that signs it; needed if there are several."
+        ),
     ] = None,
 ) -> int:
     """Begin a ledger in this folder."""
@@ -292,9 +419,7 @@ def ledger_init(
 
 
 @ledger_app.command("log")
-def ledger_log(
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False, ledger: LedgerOption = None
-) -> int:
+def ledger_log(json: JsonOption = False, ledger: LedgerOption = None) -> int:
     """List the ledger's entries."""
     from trialplate.cli.ledger import show_log
 
@@ -303,7 +428,7 @@ def ledger_log(
 
 @ledger_app.command("show")
 def ledger_show(
-    seq: Annotated[int, typer.Argument(min=0, help="The entry's number.")], ledger: LedgerOption = None
+    seq: Annotated[int, typer.Argument(metavar="SEQ", min=0, help="The entry's number.")], ledger: LedgerOption = None
 ) -> int:
     """Show one entry in full."""
     from trialplate.cli.ledger import show_entry

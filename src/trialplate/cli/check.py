@@ -114,7 +114,8 @@ def _append(ledger: LedgerView, decision: Decision) -> None:
     except ModuleNotFoundError as error:
         hint = f"{instead}; or install trialplate whole"
         raise UsageError(f"to append a decision takes the package {error.name}", hint=hint) from None
-    except UsageError as error:
-        error.hint = f"{instead}; or {error.hint}"
+    except (UsageError, StorageError) as error:
+        if error.code != "LEDGER-MOVED":  # which is tried again
+            error.hint = f"{instead}; or {error.hint}"
         raise
     tell(f"decision appended as ledger entry {entry.seq}")

@@ -31,7 +31,7 @@ from trialplate.verify.ledger_view import LedgerView, read_ledger
 from trialplate.verify.locate import given_ledger, ledger_above
 from trialplate.verify.text import visible
 
-__all__ = ["examine"]
+__all__ = ["Line", "examine"]
 
 LEAST_BYTES = 100 * 1024 * 1024
 ENOUGH_BYTES = 1024 * 1024 * 1024

@@ -11,8 +11,10 @@ Usage: trialplate [OPTIONS] COMMAND [ARGS]...
   Acceptance testing for language models and agents: commit a pass mark, run, gate, verify.
 
 Options:
-  --version  Print the version.
-  --help     Show this message and exit.
+  --version                     Print the version.
+  --install-completion [SHELL]  Complete with TAB from now on.
+  --show-completion [SHELL]     Print what TAB needs, to install it.
+  --help                        Show this message and exit.
 
 Commands:
   init      Make a working project: a plan, cases, a key and a ledger.

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trialplate.cli.project import begin_ledger, find_ledger, open_writer, verified_ledger
-from trialplate.errors import EXIT_DONE, UsageError
+from trialplate.errors import EXIT_DONE, UsageError, nearest
 from trialplate.ledger.keys import LedgerKey, load_signer
 from trialplate.record import canonical
 from trialplate.record.entries import CommitPassMark, CommitTestSet, Decision, Genesis, Pin, RunEnd, RunStart, Waiver
@@ -32,12 +32,17 @@ def begin(name: str | None, key_name: str | None) -> int:
 
 def _key(name: str | None) -> LedgerKey:
     """Return the key of a name, or the only one there is."""
-    if name is None and not (os.environ.get("TRIALPLATE_KEY") or os.environ.get("TRIALPLATE_KEY_FILE")):
+    if not (os.environ.get("TRIALPLATE_KEY") or os.environ.get("TRIALPLATE_KEY_FILE")):
         there = sorted(path.stem for path in (config_folder(os.environ) / "keys").glob("*.key"))
-        if len(there) != 1:
-            hint = "run `trialplate keys new NAME`" if not there else f"say which with --key: {', '.join(there)}"
+        none = "make one with `trialplate keys new NAME`"
+        if name is None and len(there) != 1:
+            hint = none if not there else f"say which with --key: {', '.join(there)}"
             raise UsageError("which key signs this ledger?", hint=hint)
-        name = there[0]
+        if name is not None and name not in there:
+            near = nearest(name, there)
+            hint = f"did you mean {near}?" if near else f"there are {', '.join(there)}" if there else none
+            raise UsageError(f"you have no key {name!r}", hint=hint)
+        name = name or there[0]
     return load_signer(name or "", os.environ)
 
 

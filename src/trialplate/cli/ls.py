@@ -40,7 +40,8 @@ def list_runs(given: Path | None, as_json: bool) -> int:
         decisions = ", ".join(f"{name} {word}" for name, word in item.decisions.items()) or "-"
         state = states[item.run_id] + (" pilot" if item.selection == "pilot" else "")
         started = item.started[:16].replace("T", " ")
-        rows.append([item.run_id, started, item.name or "-", state, _trials(item), _cost(item), decisions])
+        going_on = states[item.run_id] == "running"
+        rows.append([item.run_id, started, item.name or "-", state, _trials(item, going_on), _cost(item), decisions])
     for line in aligned(rows, left=range(len(rows[0]))):
         print(line)
     for item in runs:
@@ -60,9 +61,12 @@ def _state(item: IndexedRun, folder: Path) -> str:
     return item.status or "unfinished"
 
 
-def _trials(item: IndexedRun) -> str:
-    """Return how many trials there are, and what those that began came to."""
-    told = [f"{number} {word}" for word, number in sorted(item.outcomes.items(), key=lambda pair: -pair[1])]
+def _trials(item: IndexedRun, going_on: bool) -> str:
+    """Return how many trials there are, and what those that began came to; while it goes on, nothing is lost yet."""
+    counts = dict(item.outcomes)
+    if going_on and item.without_end:
+        counts |= {"error": counts["error"] - item.without_end, "under way": item.without_end}
+    told = [f"{number} {word}" for word, number in sorted(counts.items(), key=lambda pair: -pair[1]) if number]
     absent = item.trials - sum(item.outcomes.values())
     if item.here and not item.unreadable:
         told += [f"{absent} absent"] if absent else []
@@ -92,6 +96,7 @@ def _run_json(item: IndexedRun, state: str) -> Json:
         "waived": item.waived,
         "trials": item.trials,
         "outcomes": item.outcomes if item.here and not item.unreadable else None,
+        "without_end": item.without_end,
         "unreadable": item.unreadable,
         "decisions": item.decisions,
         "cost": {"nano": item.cost_nano, "unknown": item.cost_unknown},

@@ -31,6 +31,10 @@ def run() -> None:
 def main(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code. The one handler of every deliberate error."""
     try:
+        if "_TRIALPLATE_COMPLETE" in os.environ:  # a shell asks what could be typed: it is not typed yet
+            from trialplate.cli.app import application
+
+            return application([])
         if arguments and arguments[0] in ("verify", "gate"):
             from trialplate.cli.check import check
 

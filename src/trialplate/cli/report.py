@@ -13,11 +13,12 @@ from trialplate import plugins
 from trialplate.errors import EXIT_DONE, EXIT_NEGATIVE, StorageError, UsageError
 from trialplate.ledger.durable import replacing, storage
 from trialplate.reports.reported import gather
-from trialplate.verify.cli import reader_of
+from trialplate.verify.cli import print_json, reader_of
+from trialplate.verify.findings import Report
 from trialplate.verify.locate import Found, find_run, given_ledger, ledger_above
 from trialplate.verify.output import tell
 from trialplate.verify.procedure import verify
-from trialplate.verify.text import report_lines, visible
+from trialplate.verify.text import report_json, report_lines, visible
 
 __all__ = ["ReportOptions", "show_report"]
 
@@ -40,7 +41,8 @@ class ReportOptions:
 
 def show_report(name: str, options: ReportOptions, ledger: Path | None) -> int:
     """Print or write a report; returns the exit code: 3 if the record does not hold, whatever it says."""
-    render = plugins.load("reports", _format(options))
+    chosen = _format(options)
+    render = plugins.load("reports", chosen)
     run = find_run(name, Path.cwd(), ledger)
     ledger = given_ledger(Path.cwd(), ledger) if ledger else ledger_above(run)
     if ledger is None:
@@ -48,8 +50,7 @@ def show_report(name: str, options: ReportOptions, ledger: Path | None) -> int:
     _refuse_evidence(options.output, ledger.parent)
     done = verify(Found(ledger, run), reader_of(os.environ))
     if done.gate is None or not done.report.holds:
-        print("\n".join(report_lines(done.report)))
-        print(f"NO REPORT: {'the run has no signed record' if done.report.holds else 'the evidence does not hold'}")
+        _refuse(done.report, chosen)
         return done.report.exit_code or EXIT_NEGATIVE
     reported = gather(done.gate, by_tag=options.by_tag, shown=options.failures, withhold=options.withhold)
     lines = render(reported)
@@ -59,6 +60,18 @@ def show_report(name: str, options: ReportOptions, ledger: Path | None) -> int:
         _write(options.output, lines)
         tell(f"wrote {visible(str(options.output))}")
     return EXIT_DONE
+
+
+def _refuse(report: Report, chosen: str) -> None:
+    """Say why there is no report: in the format's own way where that is text or an object, else aside."""
+    reason = "the run has no signed record" if report.holds else "the evidence does not hold"
+    if chosen == "json":
+        print_json({"format": "trialplate-report/1", "refused": reason, "verification": report_json(report)})
+        return
+    say = print if chosen == "text" else tell  # a table of a spreadsheet is no place for it
+    for line in report_lines(report):
+        say(line)
+    say(f"NO REPORT: {reason}")
 
 
 def _format(options: ReportOptions) -> str:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import cast, get_args
 
 from trialplate.cli.ceiling import budget_warning, budget_words, read_ceiling
-from trialplate.cli.progress import Progress
+from trialplate.cli.colour import colour_mode
+from trialplate.cli.progress import Manner, Progress
 from trialplate.cli.project import begin_ledger, open_ledger
 from trialplate.engine.estimate import bounds_of, estimate
 from trialplate.engine.prepare import Prepared, prepare
@@ -47,6 +48,12 @@ class RunOptions:
     json: bool
     max_cost: str | None = None
     max_time: str | None = None
+    quiet: bool = False
+    color: str | None = None
+
+    def manner(self) -> Manner:
+        """Return how to tell how it goes."""
+        return Manner(json=self.json, quiet=self.quiet, colour=colour_mode(self.color))
 
     def narrowing(self) -> Narrowing | None:
         """Return how the plan is narrowed; None if it is run in full."""
@@ -78,6 +85,7 @@ def _names(option: str, text: str | None) -> tuple[str, ...]:
 def run_plan(plan: Path, options: RunOptions) -> int:
     """Print the estimate, or run the plan; returns the exit code."""
     folder = plan if os.path.isdir(plan) else plan.parent
+    options.manner()  # a word that is none is told before anything is looked at
     ledger = ledger_above(folder.absolute())
     if not options.yes:
         prepared = _prepared(plan, secrets.token_bytes(32), options)
@@ -91,21 +99,19 @@ def run_plan(plan: Path, options: RunOptions) -> int:
     prepared = _prepared(plan, key.secret, options)
     from trialplate.engine.run import run_prepared
 
-    progress = Progress(prepared.matrix, pilot=prepared.narrowing is not None, quiet=options.json)
+    at_once = options.jobs or prepared.plan.concurrency
+    progress = Progress(options.manner())
+    progress.plan(prepared, at_once=at_once)
     bounds = bounds_of(prepared.plan, prepared.matrix, prepared.opened, prepared.cases)
     for warning in (*prepared.frozen.warnings, *budget_warning(prepared.plan, prepared.matrix, bounds)):
-        tell(f"warning: {visible(warning)}")
-    _tell_unfinished(view)
-    at_once = options.jobs or prepared.plan.concurrency
-    finished = run_prepared(
-        prepared, view, writer, key, os.environ, at_once=at_once, started=progress.started, progress=progress.ended
-    )
+        progress.note("warning", warning)
+    for note in _unfinished(view):
+        progress.note("note", note)
+    with progress:
+        finished = run_prepared(
+            prepared, view, writer, key, os.environ, at_once=at_once, started=progress.started, watch=progress
+        )
     progress.finished(finished)
-    if options.json:
-        counts = codec.to_json(finished.counts)
-        print(json.dumps({"run_id": finished.run_id, "reason": finished.reason, "counts": counts}, sort_keys=True))
-    else:
-        print(finished.run_id)
     return finished.exit_code
 
 
@@ -155,7 +161,7 @@ def _check_new(project: Path, name: str) -> None:
         raise UsageError(f"this project has no ledger, but {what}", where=str(project), hint=hint, code="NO-LEDGER")
 
 
-def _tell_unfinished(ledger: LedgerView) -> None:
+def _unfinished(ledger: LedgerView) -> Iterator[str]:
     """Name the full runs that stand open and that nobody is writing: attempts, until they are resumed or waived."""
     from trialplate.ledger.lock import LOCK_NAME, is_held
 
@@ -164,7 +170,7 @@ def _tell_unfinished(ledger: LedgerView) -> None:
         if entry.body.selection != "full" or ledger.end_of(run_id) is not None or ledger.waived(run_id):
             continue
         if not is_held(ledger.folder.parent / "runs" / run_id / LOCK_NAME):
-            tell(f"note: run {run_id} is unfinished: an open attempt until it is resumed or waived")
+            yield (f"run {run_id} is unfinished: an open attempt until it is resumed or waived")
 
 
 # -------------------------------------------------------------------------------------------------------- estimate

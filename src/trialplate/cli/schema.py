@@ -10,6 +10,7 @@ __all__ = ["print_schema"]
 
 def print_schema(name: str | None) -> int:
     """Print a schema, or the names of all."""
+    from trialplate.spec.nearest import suggestion
     from trialplate.spec.schemas import documents
 
     found = {file.partition(".")[0]: data for file, data in documents().items()}
@@ -17,6 +18,6 @@ def print_schema(name: str | None) -> int:
         print("\n".join(found))
         return EXIT_DONE
     if name not in found:
-        raise UsageError(f"there is no schema {name!r}", hint=f"there are {', '.join(found)}")
+        raise UsageError(f"there is no schema {name!r}", hint=suggestion(name, found))
     print(found[name].decode(), end="")
     return EXIT_DONE

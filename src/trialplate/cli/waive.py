@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from trialplate.cli.project import find_ledger, open_ledger
-from trialplate.errors import EXIT_DONE, StorageError, UsageError
+from trialplate.errors import EXIT_DONE, StorageError, UsageError, nearest
 from trialplate.ledger.lock import LOCK_NAME, is_held
 from trialplate.record import codec
 from trialplate.record.entries import Waiver
@@ -23,7 +23,9 @@ def waive_run(name: str, reason: str, ledger: Path | None) -> int:
     if len(matches) != 1:
         shown = ", ".join(matches or started[-5:]) or "none"
         what = "is the beginning of several runs" if matches else "is no run of this ledger"
-        raise UsageError(f"{name!r} {what}: {shown}", hint="give the run's id, or a beginning that only it has")
+        near = None if matches else nearest(name, [*started, "latest"], cutoff=0.75)
+        hint = f"did you mean {near}?" if near else "give the run's id, or a beginning that only it has"
+        raise UsageError(f"{name!r} {what}: {shown}", hint=hint)
     if view.waived(matches[0]):
         raise UsageError(f"{matches[0]} is waived already", hint="see `trialplate ledger log`; a waiver is for ever")
     if not reason.strip():

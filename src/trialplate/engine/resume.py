@@ -22,8 +22,8 @@ from trialplate.engine.estimate import bounds_of
 from trialplate.engine.prepare import Prepared
 from trialplate.engine.run import begin_record
 from trialplate.engine.seats import open_seats
-from trialplate.engine.session import Finished, Session, Watch
-from trialplate.engine.tally import Tally
+from trialplate.engine.session import Finished, Session
+from trialplate.engine.watch import Watch
 from trialplate.errors import SpecError, UsageError, VerificationError
 from trialplate.ledger.content import CONTENT, ContentWriter
 from trialplate.ledger.durable import storage
@@ -31,7 +31,7 @@ from trialplate.ledger.keys import LedgerKey
 from trialplate.ledger.ledger_writer import Appended, LedgerWriter
 from trialplate.ledger.record_writer import RECORD, RecordWriter, record_origin, set_record_aside
 from trialplate.record import canonical, codec
-from trialplate.record.entries import RECORD_TYPES, Pin, RunClose, RunReopen, RunStart, TrialEnd, TrialKey, TrialStart
+from trialplate.record.entries import Pin, RunClose, RunReopen, RunStart, TrialEnd, TrialKey, TrialStart
 from trialplate.record.frozen import Json
 from trialplate.record.log import inclusion_proof, leaf_hash
 from trialplate.record.matrix import narrow
@@ -44,7 +44,7 @@ from trialplate.verify.cell_checks import CellChecks
 from trialplate.verify.content import openings
 from trialplate.verify.findings import Report, counted
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
-from trialplate.verify.log_file import LogFile, typed_entry
+from trialplate.verify.log_file import LogFile, record_entries
 from trialplate.verify.record_view import RecordView, plan_commitments, read_plan, read_record
 
 __all__ = ["Resumed", "resume_run"]
@@ -79,8 +79,7 @@ def resume_run(
     at_once: int | None = None,
     ceiling: Ceiling | None = None,
     resumed: Callable[[Resumed, Prepared], None] = lambda state, prepared: None,
-    progress: Callable[[TrialEnd, Tally], None] = lambda end, tally: None,
-    watch: Watch = lambda waiting: None,
+    watch: Watch | None = None,
 ) -> Finished | Resumed:
     """Go on with a run until its end, an interrupt, or five infrastructure errors in a row.
 
@@ -91,8 +90,7 @@ def resume_run(
         at_once: attempts under way at the same time; the plan's number by default.
         ceiling: of cost, over all sessions of the run, and of time, from now on; the plan's budget by default.
         resumed: told what there is to do, before anything is asked.
-        progress: told of each trial that ends.
-        watch: given, before the first call, what tells what trials wait for.
+        watch: told how it goes.
 
     Returns:
         What the run came to, or, where it has ended and nothing is left to try, the state it is in.
@@ -132,7 +130,7 @@ def resume_run(
         else:
             _say_again(view, record, writer, prepared, last)
         session = Session(folder.name, folder, record, content, writer, prepared, before, ceiling)
-        return session.run(seats, at_once or prepared.plan.concurrency, progress, watch)
+        return session.run(seats, at_once or prepared.plan.concurrency, watch or Watch())
 
 
 def _say_again(view: RecordView, record: RecordWriter, writer: LedgerWriter, prepared: Prepared, last: str) -> None:
@@ -259,9 +257,7 @@ def _fold(folder: Path, prepared: Prepared, size: int) -> tuple[Before, str]:
     last = "killed"
     spending = Spending(bounds_of(prepared.plan, prepared.matrix, prepared.opened, prepared.cases))
     log = LogFile(folder / RECORD, f"runs/{folder.name}/{RECORD}", size)
-    for seq, line in enumerate(log.lines("RECORD")):
-        where = f"{log.shown}:{seq + 1}"
-        _, body = typed_entry(line, seq, where, RECORD_TYPES)
+    for where, _, body in record_entries(log):
         if isinstance(body, TrialStart):
             checks.start(body, where)
             spending.start(body)

@@ -17,8 +17,8 @@ from trialplate.engine.commits import Commitments, commit_plan
 from trialplate.engine.environment import environment_of
 from trialplate.engine.prepare import Prepared
 from trialplate.engine.seats import open_seats
-from trialplate.engine.session import Finished, Session, Watch
-from trialplate.engine.tally import Tally
+from trialplate.engine.session import Finished, Session
+from trialplate.engine.watch import Watch
 from trialplate.ledger.clock import utc_now
 from trialplate.ledger.content import ContentWriter
 from trialplate.ledger.durable import create_file, storage
@@ -26,7 +26,7 @@ from trialplate.ledger.keys import LedgerKey
 from trialplate.ledger.ledger_writer import Appended, LedgerWriter
 from trialplate.ledger.record_writer import RecordWriter, record_lock, record_origin
 from trialplate.record import codec
-from trialplate.record.entries import RunConfiguration, RunOpen, RunStart, StartProof, TrialEnd
+from trialplate.record.entries import RunConfiguration, RunOpen, RunStart, StartProof
 from trialplate.record.matrix import attempt_key, configuration_digest
 from trialplate.verify.ledger_view import LedgerView
 
@@ -42,16 +42,14 @@ def run_prepared(
     *,
     at_once: int,
     started: Callable[[str, Commitments], None] = lambda run_id, made: None,
-    progress: Callable[[TrialEnd, Tally], None] = lambda end, tally: None,
-    watch: Watch = lambda waiting: None,
+    watch: Watch | None = None,
 ) -> Finished:
     """Run a prepared plan to its end, an interrupt, five infrastructure errors in a row, or the end of its budget.
 
     Args:
         at_once: attempts under way at the same time.
         started: told the run id and what was committed, before the first call.
-        progress: told of each trial that ends.
-        watch: given, before the first call, what tells what trials wait for.
+        watch: told how it goes.
 
     Raises:
         StorageError, SpecError: it could not begin, or could not go on writing; what was signed is valid.
@@ -62,15 +60,14 @@ def run_prepared(
         closing.enter_context(record_lock(folder))
         create_file(folder / "plan.json", prepared.frozen.raw)
         content = closing.enter_context(ContentWriter(folder))
-        for opening in prepared.frozen.openings.values():
-            content.write(opening)
+        content.write_all(prepared.frozen.openings.values())
         content.sync()
         commitments = commit_plan(prepared.plan, ledger, writer)
         appended = writer.append("run.start", codec.to_json(_start(prepared, run_id, commitments)))
         record = closing.enter_context(begin_record(folder, ledger.origin, prepared, appended, key, content))
         started(run_id, commitments)
         session = Session(run_id, folder, record, content, writer, prepared, Before())
-        return session.run(seats, at_once, progress, watch)
+        return session.run(seats, at_once, watch or Watch())
 
 
 def _new_folder(runs: Path) -> tuple[str, Path]:

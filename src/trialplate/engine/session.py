@@ -19,12 +19,13 @@ from trialplate.engine.admission import Admission
 from trialplate.engine.before import Before
 from trialplate.engine.budget import Purse
 from trialplate.engine.estimate import bounds_of
-from trialplate.engine.pace import Pace, Waiting
+from trialplate.engine.pace import Pace
 from trialplate.engine.prepare import Prepared
 from trialplate.engine.schedule import Monotonic, Schedule, Stop, lane_of
 from trialplate.engine.seats import Seats
 from trialplate.engine.tally import Tally
 from trialplate.engine.trial import Journal, TrialRunner
+from trialplate.engine.watch import Watch
 from trialplate.errors import EXIT_DONE, EXIT_INCOMPLETE, EXIT_INTERRUPTED
 from trialplate.ledger.content import ContentWriter
 from trialplate.ledger.ledger_writer import LedgerWriter
@@ -34,12 +35,12 @@ from trialplate.record.entries import Counts, Pin, RunClose, RunEnd, TrialEnd
 from trialplate.record.values import Budget
 from trialplate.spec.limits import Ceiling, laid_over
 
-__all__ = ["Finished", "Session", "Watch"]
-
-Watch = Callable[[Callable[[], list[Waiting]]], None]
+__all__ = ["Finished", "Session"]
 
 PIN_EVERY_S = 60.0
-SYNC_EVERY_S = 0.25
+SYNC_EVERY_S = 0.1
+LOOK_EVERY_S = 0.25
+"""How often whoever watches hears what is waited for."""
 
 
 @dataclass(frozen=True)
@@ -92,53 +93,40 @@ class Session:
         self.tally.take(before.cells)
         self.pinned = False
 
-    def run(
-        self,
-        seats: Seats,
-        at_once: int,
-        progress: Callable[[TrialEnd, Tally], None],
-        watch: Watch = lambda waiting: None,
-    ) -> Finished:
+    def run(self, seats: Seats, at_once: int, watch: Watch) -> Finished:
         """Try every trial that is not decided, and close the record.
 
         Args:
             at_once: attempts under way at the same time.
-            progress: told of each trial that ends.
-            watch: given what tells what trials wait for.
+            watch: told how it goes.
 
         Raises:
             StorageError: it could not go on writing; what was signed is valid.
         """
         journal = Journal(self.record.write, self.content.write)
         trial = TrialRunner(seats, self.prepared.cases, journal, self.tally, self.before)
-        return self._close(asyncio.run(self._drive(trial, seats, at_once, progress, watch)))
+        return self._close(asyncio.run(self._drive(trial, seats, at_once, watch)))
 
-    async def _drive(
-        self,
-        trial: TrialRunner,
-        seats: Seats,
-        at_once: int,
-        progress: Callable[[TrialEnd, Tally], None],
-        watch: Watch,
-    ) -> str:
+    async def _drive(self, trial: TrialRunner, seats: Seats, at_once: int, watch: Watch) -> str:
         """Run every trial; returns why the session ended."""
         admission = self._admission()
         lanes = {name: lane_of(self.prepared.matrix, name, trial.may_try) for name in self.prepared.matrix.counts}
         schedule = Schedule(lanes, trial, admission, at_once)
         stop = Stop(admission.pace.wave)
-        watch(schedule.waiting)
         beats = [asyncio.create_task(self._beat(SYNC_EVERY_S, self.record.maybe_sync, stop))]
         beats.append(asyncio.create_task(self._beat(PIN_EVERY_S, self.pin, stop)))
+        beats.append(asyncio.create_task(self._beat(LOOK_EVERY_S, lambda: watch.beat(schedule.waiting()), stop)))
+        watch.begun(self.tally)
 
         def done(end: TrialEnd) -> None:
             stop.saw(end)
             self.record.maybe_sync()
             if not self.pinned:
                 self.pin()
-            progress(end, self.tally)
+            watch.ended(end, self.tally)
 
         try:
-            with _signals(stop):
+            with _signals(stop, lambda: watch.stopping(self.tally)):
                 await schedule.run(done, stop)
             for beat in beats:
                 if beat.done() and beat.exception() is not None:
@@ -202,7 +190,7 @@ class Session:
 
 
 @contextmanager
-def _signals(stop: Stop) -> Iterator[None]:
+def _signals(stop: Stop, told: Callable[[], None]) -> Iterator[None]:
     """End the run in order at the first ctrl-C or SIGTERM, and at once at the second."""
     loop = asyncio.get_running_loop()
 
@@ -210,6 +198,7 @@ def _signals(stop: Stop) -> Iterator[None]:
         if stop.reason == "interrupted":
             os._exit(EXIT_INTERRUPTED)
         stop.request("interrupted")
+        told()
 
     numbers = (signal.SIGINT, signal.SIGTERM)
     for number in numbers:

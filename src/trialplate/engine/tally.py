@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counting while a run goes on, in memory that does not grow with it: by outcome and by configuration."""
+"""Counting while a run goes on, in memory that does not grow with it: by outcome, metric, cost and configuration."""
 
 from __future__ import annotations
 
@@ -7,11 +7,37 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from trialplate.record.entries import Counts, TrialEnd, TrialKey
-from trialplate.rules.cells import Cell
+from trialplate.rules.cells import Cell, micro
 
-__all__ = ["Tally"]
+__all__ = ["OUTCOMES", "Sums", "Tally"]
 
 OUTCOMES = ("passed", "failed", "limit", "needs_input", "error", "skipped")
+
+
+@dataclass
+class Sums:
+    """What the trials of one configuration add up to."""
+
+    known: dict[str, int] = field(default_factory=dict)
+    """Cells of each metric that were measured."""
+    millionths: dict[str, int] = field(default_factory=dict)
+    """Their sum, in 10^-6."""
+    causes: dict[str, int] = field(default_factory=dict)
+    """Why trials ended in an error."""
+    cost_nano: int = 0
+    """Known cost, in 10^-9 of the currency of the configuration's price."""
+    spent_nano: int = 0
+    """The part of it that was not replayed."""
+    costs_unknown: int = 0
+    spent_unknown: int = 0
+    """Attempts that were paid for, nobody knows how much."""
+
+    def add(self, metrics: Mapping[str, int | None], sign: int) -> None:
+        """Count a cell's metrics, or take them back."""
+        for name, value in metrics.items():
+            if value is not None:
+                self.known[name] = self.known.get(name, 0) + sign
+                self.millionths[name] = self.millionths.get(name, 0) + sign * value
 
 
 @dataclass
@@ -23,10 +49,10 @@ class Tally:
     attempts: int = 0
     replayed: int = 0
     reasked: int = 0
-    cost_nano: int = 0
-    costs_unknown: int = 0
-    causes: dict[str, int] = field(default_factory=dict)
-    """Why trials ended in an error."""
+    under_way: int = 0
+    """Attempts that began in this session and have not ended."""
+    sums: dict[str, Sums] = field(default_factory=dict)
+    """By configuration."""
     left_out: dict[str, int] = field(default_factory=dict)
     """Trials of each configuration whose next attempt was not made, for want of money or time."""
 
@@ -34,11 +60,15 @@ class Tally:
         """Count what earlier sessions left."""
         for key, cell in cells.items():
             self._count(key[0], cell.final, _cause(cell), 1)
+            sums = self.of_configuration(key[0])
+            sums.add(_metrics(cell), 1)
+            sums.cost_nano += cell.cost_nano
+            sums.spent_nano += 0 if cell.replayed else cell.cost_nano
+            sums.costs_unknown += cell.cost_unknown
+            sums.spent_unknown += cell.cost_unknown and not cell.replayed
             self.attempts += cell.attempts
             self.replayed += cell.replayed
             self.reasked += cell.reasked
-            self.cost_nano += cell.cost_nano
-            self.costs_unknown += cell.cost_unknown
 
     def trial_done(self, last: TrialEnd, *, attempts: int, reasked: bool, before: Cell | None = None) -> None:
         """Count a trial whose last attempt ended, in the place of what an earlier session left of it.
@@ -48,12 +78,15 @@ class Tally:
             reasked: in this session or before.
         """
         replayed = any(call.replayed for call in last.calls)
+        sums = self.of_configuration(last.trial[0])
         if before is not None:
             self._count(last.trial[0], before.final, _cause(before), -1)
+            sums.add(_metrics(before), -1)
             replayed = replayed or (last.answer_of is not None and before.replayed)
             self.replayed -= before.replayed
             self.reasked -= before.reasked
         self._count(last.trial[0], last.outcome, last.cause, 1)
+        sums.add({name: micro(value) for name, value in last.metrics.items()}, 1)
         self.attempts += attempts
         self.replayed += replayed
         self.reasked += reasked
@@ -62,16 +95,41 @@ class Tally:
         row = self.by_configuration.setdefault(name, dict.fromkeys(OUTCOMES, 0))
         row[outcome] += number
         if outcome == "error" and cause is not None:
-            self.causes[cause] = self.causes.get(cause, 0) + number
+            causes = self.of_configuration(name).causes
+            causes[cause] = causes.get(cause, 0) + number
+
+    def of_configuration(self, name: str) -> Sums:
+        """Return what the trials of a configuration add up to."""
+        found = self.sums.get(name)
+        if found is None:
+            found = self.sums[name] = Sums()
+        return found
+
+    def began(self) -> None:
+        """Count an attempt that is under way from now on."""
+        self.under_way += 1
 
     def spent(self, end: TrialEnd) -> None:
-        """Count what one attempt cost; what was replayed costs nothing again, whatever its line says it did."""
-        if end.calls and all(call.replayed for call in end.calls):
-            return
+        """Count what an attempt cost that was under way."""
+        self.under_way -= 1
+        sums = self.of_configuration(end.trial[0])
+        paid = not (end.calls and all(call.replayed for call in end.calls))
         if end.cost is None:
-            self.costs_unknown += 1
+            sums.costs_unknown += 1
+            sums.spent_unknown += paid
         else:
-            self.cost_nano += end.cost.nano
+            sums.cost_nano += end.cost.nano
+            sums.spent_nano += end.cost.nano if paid else 0
+
+    @property
+    def causes(self) -> dict[str, int]:
+        """Return why trials ended in an error, and how many."""
+        found: dict[str, int] = {}
+        for sums in self.sums.values():
+            for cause, number in sums.causes.items():
+                if number:
+                    found[cause] = found.get(cause, 0) + number
+        return found
 
     def of(self, outcome: str) -> int:
         """Return the number of trials with an outcome."""
@@ -92,6 +150,10 @@ class Tally:
             reasked=self.reasked,
             **{outcome: self.of(outcome) for outcome in OUTCOMES},
         )
+
+
+def _metrics(cell: Cell) -> dict[str, int | None]:
+    return {name: cell.value(name) for name in cell.metrics}
 
 
 def _cause(cell: Cell) -> str | None:

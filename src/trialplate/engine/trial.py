@@ -151,6 +151,7 @@ class TrialRunner:
         """Make an attempt that asks nobody: an earlier answer, scored once more."""
         attempt = self._attempts(key)[0]
         self.journal.line("trial.start", codec.to_json(TrialStart(trial=key, attempt=attempt)))
+        self.tally.began()
         began, earlier, cancelled = time.monotonic(), unscored.end, False
         answer = Answer(text=unscored.text, finish=earlier.finish, served=earlier.served)
         try:
@@ -192,6 +193,7 @@ class TrialRunner:
         """Make one attempt: journal its start, ask, judge, journal its end; says whether it was cancelled."""
         _, case_id, repeat = key
         self.journal.line("trial.start", codec.to_json(TrialStart(trial=key, attempt=attempt)))
+        self.tally.began()
         request = Request(
             configuration=seat.configuration,
             case=self.cases[case_id],

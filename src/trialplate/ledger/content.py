@@ -9,6 +9,7 @@ What this module refuses to do: make a file that others may read, or leave a tor
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,6 +24,7 @@ from trialplate.record.values import Opening
 __all__ = ["CONTENT", "ContentWriter"]
 
 CONTENT = "content.jsonl"
+PIECE_BYTES = 1 << 20
 ASIDE = "content"
 """The git-ignored folder beside it, where a torn line is kept."""
 
@@ -61,19 +63,37 @@ class ContentWriter:
             FormatError: CANON for a value without canonical JSON, ENTRY-LIMIT for more than is ever read back.
             StorageError: it could not be written; nothing of it is in the file.
         """
-        line = disclosure.array_of(opening.salt, opening.value)
-        if len(line) > canonical.MAX_BYTES - 1:
-            message = f"an opening of {len(line)} bytes; at most {canonical.MAX_BYTES - 1} are read back"
-            raise FormatError(message, where=str(self._file.path), code="ENTRY-LIMIT")
-        self._file.write(line + b"\n")
-        self._dirty = True
+        line = self._line(opening)
+        self._put(line + b"\n")
         return disclosure.commitment_of(line)
 
+    def write_all(self, openings: Iterable[Opening]) -> None:
+        """Write many openings with a few calls to the kernel; durable after `sync`, as any.
+
+        Raises:
+            FormatError, StorageError: as `write`; those before may be in the file.
+        """
+        piece = bytearray()
+        for opening in openings:
+            piece += self._line(opening) + b"\n"
+            if len(piece) >= PIECE_BYTES:
+                self._put(bytes(piece))
+                piece.clear()
+        self._put(bytes(piece))
+
     def sync(self) -> None:
-        """Return once everything written is on disk."""
+        """Return once everything written so far is on disk; another thread may go on writing meanwhile.
+
+        Raises:
+            StorageError: it is not, or may not be; then every later call fails too.
+        """
         if self._dirty:
-            self._file.sync()
-            self._dirty = False
+            self._dirty = False  # before, not after: what is written from here on is for the next call
+            try:
+                self._file.sync()
+            except BaseException:
+                self._dirty = True
+                raise
 
     def close(self) -> None:
         """Close the file."""
@@ -86,6 +106,18 @@ class ContentWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _line(self, opening: Opening) -> bytes:
+        """Return the line of an opening, if it can be read back."""
+        line = disclosure.array_of(opening.salt, opening.value)
+        if len(line) > canonical.MAX_BYTES - 1:
+            message = f"an opening of {len(line)} bytes; at most {canonical.MAX_BYTES - 1} are read back"
+            raise FormatError(message, where=str(self._file.path), code="ENTRY-LIMIT")
+        return line
+
+    def _put(self, piece: bytes) -> None:
+        self._file.write(piece)
+        self._dirty = True
 
     def _repair(self, folder: Path, clock: Clock) -> None:
         """Set aside what follows the last LF."""

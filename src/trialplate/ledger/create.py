@@ -82,7 +82,7 @@ def _fill(folder: Path, origin: str, key: LedgerKey, clock: Clock, continues: Se
     try:
         log = LogWriter(file, origin, key.signer, LEDGER_TYPES, clock)
         line = log.add("log.genesis", codec.to_json(body))
-        return canonical.digest(line), log.sign()
+        return canonical.digest(line), log.sign(log.point)
     finally:
         file.close()
 

@@ -78,7 +78,7 @@ def fsync_dir(folder: Path) -> None:
             os.close(fd)
 
 
-# open(path, O_WRONLY|O_CREAT|O_EXCL, mode) write... fsync close, open(folder) fsync close; on failure unlink(path)
+# _write_new(path), open(folder) fsync close
 def create_file(path: Path, data: bytes, mode: int = PUBLIC) -> None:
     """Make a new file, durable when this returns.
 
@@ -91,6 +91,13 @@ def create_file(path: Path, data: bytes, mode: int = PUBLIC) -> None:
         FileExistsError: something stands there.
         StorageError: it could not be written; nothing is left of it.
     """
+    _write_new(path, data, mode)
+    fsync_dir(path.parent)
+
+
+# open(path, O_WRONLY|O_CREAT|O_EXCL, mode) write... fsync close; on failure unlink(path)
+def _write_new(path: Path, data: bytes, mode: int) -> None:
+    """Make a new file whose data is on disk when this returns; its name may not be yet."""
     with storage(path):
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, mode)
         try:
@@ -103,7 +110,6 @@ def create_file(path: Path, data: bytes, mode: int = PUBLIC) -> None:
             with suppress(OSError):
                 path.unlink()
             raise
-    fsync_dir(path.parent)
 
 
 def create_private(path: Path, data: bytes) -> None:
@@ -111,7 +117,7 @@ def create_private(path: Path, data: bytes) -> None:
     create_file(path, data, PRIVATE)
 
 
-# unlink(path.tmp), create_file(path.tmp), rename(path.tmp, path), open(folder) fsync close
+# unlink(path.tmp), _write_new(path.tmp), rename(path.tmp, path), open(folder) fsync close
 def atomic_replace(path: Path, data: bytes, mode: int = PUBLIC) -> None:
     """Put new content in a file's place; a reader sees the old or the new one. The caller holds the file's lock.
 
@@ -122,7 +128,7 @@ def atomic_replace(path: Path, data: bytes, mode: int = PUBLIC) -> None:
     fresh = path.with_name(path.name + ".tmp")
     with storage(path, "replaced"):
         fresh.unlink(missing_ok=True)  # left by a crash; a lock is held, so nobody is writing it
-    create_file(fresh, data, mode)
+    _write_new(fresh, data, mode)
     with storage(path, "replaced"):
         try:
             fresh.replace(path)

@@ -47,6 +47,8 @@ class IndexedRun:
     """Why its record could not be read."""
     outcomes: dict[str, int]
     """Trials by the outcome at which they stand; those that never began are in none."""
+    without_end: int
+    """Of the errors: trials whose last attempt has no end; it was lost, or is under way."""
     decisions: dict[str, str]
     """The last one that the ledger states, by configuration."""
     cost_nano: dict[str, int]
@@ -84,12 +86,15 @@ class Index:
     def runs(self) -> list[IndexedRun]:
         """Return every run of the ledger, the newest first."""
         counts = "SELECT run_id, CASE running WHEN 1 THEN 'error' ELSE outcome END AS word, count(*) AS number,"
-        counts += " sum(cost_unknown OR running OR currency IS NULL) AS unknown FROM trials GROUP BY run_id, word"
+        counts += " sum(cost_unknown OR running OR currency IS NULL) AS unknown, sum(running) AS without_end"
+        counts += " FROM trials GROUP BY run_id, word"
         outcomes: dict[str, dict[str, int]] = {}
         unknown: dict[str, int] = {}
+        without_end: dict[str, int] = {}
         for row in self._db.query(counts):
             outcomes.setdefault(row["run_id"], {})[row["word"]] = row["number"]
             unknown[row["run_id"]] = unknown.get(row["run_id"], 0) + row["unknown"]
+            without_end[row["run_id"]] = without_end.get(row["run_id"], 0) + row["without_end"]
         costs: dict[str, dict[str, int]] = {}
         for row in self._db.query(
             "SELECT run_id, currency, sum(cost_nano) AS nano FROM trials WHERE currency NOT NULL GROUP BY 1, 2"
@@ -105,6 +110,7 @@ class Index:
                 here=bool(row["here"]),
                 unreadable=row["unreadable"],
                 outcomes=outcomes.get(row["run_id"], {}),
+                without_end=without_end.get(row["run_id"], 0),
                 decisions=decisions.get(row["run_id"], {}),
                 cost_nano=costs.get(row["run_id"], {}),
                 cost_unknown=unknown.get(row["run_id"], 0),

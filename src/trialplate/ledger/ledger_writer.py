@@ -230,7 +230,7 @@ class LedgerWriter:
         before = ledger.log.file.length
         try:
             lines = [ledger.log.add(kind, body) for kind, body in entries]
-            ledger.note = ledger.log.sign()
+            ledger.note = ledger.log.sign(ledger.log.point)
         except BaseException:
             if self._note_is(ledger.note):  # else the new one is out, and covers the lines
                 with suppress(StorageError):  # what cannot be cut now is set aside by the next append

@@ -184,15 +184,22 @@ class LogWriter:
         self.file.cut(offset)
         return aside
 
+    @property
+    def point(self) -> Checkpoint:
+        """The checkpoint over the lines so far, which `sign` signs."""
+        return Checkpoint(self.origin, self.size, self.root)
+
     # fsync(entries), then atomic_replace(checkpoint)
-    def sign(self) -> bytes:
-        """Make the lines durable, then sign and replace the checkpoint over them; return the note.
+    def sign(self, point: Checkpoint) -> bytes:
+        """Make the lines durable, then sign a checkpoint of this log and put it in place; return the note.
+
+        Args:
+            point: this log's `point`, now or when it was shorter: then lines may be added while this goes on.
 
         Raises:
             StorageError: the old checkpoint stands, or, if only the last step failed, the new one.
         """
         self.file.sync()
-        text = format_checkpoint(Checkpoint(self.origin, self.size, self.root))
-        note = sign_note(text, self._signer)
+        note = sign_note(format_checkpoint(point), self._signer)
         atomic_replace(self.file.path.with_name(CHECKPOINT), note)
         return note

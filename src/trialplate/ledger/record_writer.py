@@ -2,6 +2,8 @@
 """Writing a run's record: each line goes to the kernel at once, fsync and checkpoint follow in groups.
 
 A process that dies loses no line it wrote; a machine that loses power loses at most what came after the last `sync`.
+While a run goes on, a thread of its own makes a group durable and signs it (content, then lines, then the checkpoint
+over exactly those lines), so that trials need not wait for the disk, unless it falls behind.
 After a crash, complete lines beyond the checkpoint are taken over and counted, since answers in them were paid for;
 a torn one is set aside. `run.reopen` states how many, so that everybody sees it.
 
@@ -15,7 +17,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from trialplate.errors import FormatError, UsageError, VerificationError
 from trialplate.ledger.clock import utc_now
@@ -29,11 +31,15 @@ from trialplate.record.log import MAX_ENTRY, split_lines
 from trialplate.record.note import Checkpoint, Signer
 from trialplate.verify.log_file import MAX_NOTE, LogFile, read_checkpoint, read_small, typed_entry
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
 __all__ = ["RECORD", "RecordWriter", "record_lock", "record_origin", "set_record_aside"]
 
 RECORD = "record.jsonl"
 SYNC_SECONDS = 0.25
 SYNC_LINES = 500
+"""How far the checkpoint may stay behind; a group is begun at half of either, and waited for at the whole."""
 _HOLDER = "another run or resume is writing this record"
 _LOCK_TIMEOUT_S = 2.0
 
@@ -82,6 +88,11 @@ class RecordWriter:
         self._ticks = ticks
         self._synced = 0
         self._synced_at = ticks()
+        self._under_way: Future[bytes] | None = None
+        """The group that the thread makes durable; it returns the checkpoint's note."""
+        self._begun = 0
+        self._begun_at = 0.0
+        self._thread: ThreadPoolExecutor | None = None
         self.note = b""
         """The newest checkpoint's note; empty before the first `sync`."""
         self.adopted = 0
@@ -196,31 +207,65 @@ class RecordWriter:
         return self._log.size - 1
 
     def maybe_sync(self) -> bool:
-        """Call `sync` if 500 lines or 250 ms have gone by since the last one; return whether it was called."""
+        """Keep the checkpoint at most 500 lines or 250 ms behind; return whether a group of lines was begun.
+
+        The lines so far are made durable and signed by a thread; this waits for it only where it is late.
+
+        Raises:
+            StorageError: an earlier group could not be made durable; the checkpoint in place covers less.
+        """
+        now = self._ticks()
+        if self._under_way is not None:
+            late = self._log.size - self._synced >= SYNC_LINES or now - self._begun_at >= SYNC_SECONDS / 2
+            if not late and not self._under_way.done():
+                return False
+            self._take_in()
         waiting = self._log.size - self._synced
-        if waiting == 0 or (waiting < SYNC_LINES and self._ticks() - self._synced_at < SYNC_SECONDS):
+        if waiting == 0 or (waiting < SYNC_LINES // 2 and now - self._synced_at < SYNC_SECONDS / 2):
             return False
-        self.sync()
+        from concurrent.futures import ThreadPoolExecutor
+
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, "record")
+        self._begun, self._begun_at = self._log.size, now
+        self._under_way = self._thread.submit(self._make_durable, self._log.point)
         return True
 
-    # fsync(content), fsync(record), atomic_replace(checkpoint)
     def sync(self) -> Checkpoint:
         """Make content and lines durable and put the checkpoint over them in place; return it. Nothing new is no work.
 
         Raises:
             StorageError: the checkpoint in place covers less; lines written so far stay with the kernel.
         """
-        if self._content is not None:
-            self._content.sync()
+        self._take_in()
+        point = self._log.point
         if self._log.size != self._synced:
-            self.note = self._log.sign()
+            self.note = self._make_durable(point)
             self._synced = self._log.size
+        elif self._content is not None:
+            self._content.sync()
         self._synced_at = self._ticks()
-        return Checkpoint(self._log.origin, self._log.size, self._log.root)
+        return point
 
     def close(self) -> None:
         """Close the record; `sync` first if the lines are to be signed."""
+        if self._thread is not None:
+            self._thread.shutdown()
         self._closing.close()
+
+    # fsync(content), fsync(record), atomic_replace(checkpoint)
+    def _make_durable(self, point: Checkpoint) -> bytes:
+        """Make what stands in the files durable, then sign these lines of it. The thread touches nothing else."""
+        if self._content is not None:
+            self._content.sync()
+        return self._log.sign(point)
+
+    def _take_in(self) -> None:
+        """Wait for the group under way, if there is one, and account for it."""
+        group, self._under_way = self._under_way, None
+        if group is not None:
+            self.note = group.result()
+            self._synced, self._synced_at = self._begun, self._begun_at
 
     def __enter__(self) -> Self:
         return self

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from trialplate.errors import FormatError
 from trialplate.record.frozen import MISSING, AtLeast, Field, Json, Pattern, Value, fields
 
-__all__ = ["decode", "to_json"]
+__all__ = ["decode", "is_required", "to_json"]
 
 T = TypeVar("T")
 _Reader = Callable[[Any], Any]
@@ -47,7 +47,7 @@ def to_json(value: Any) -> Json:
         return value
     plan = _writers.get(kind)
     if plan is None and isinstance(value, Value):
-        plan = _writers[kind] = tuple((f.name, MISSING if _required(f) else f.default) for f in fields(kind))
+        plan = _writers[kind] = tuple((f.name, MISSING if is_required(f) else f.default) for f in fields(kind))
     if plan is not None:
         held = value.__dict__
         out = {}
@@ -63,7 +63,7 @@ def to_json(value: Any) -> Json:
     raise TypeError(f"no JSON form for {kind.__name__}")
 
 
-def _required(item: Field) -> bool:
+def is_required(item: Field) -> bool:
     """Say whether a field is always written: without a default, or one that names a format."""
     return item.default is MISSING or item.name in _VERSIONS
 
@@ -198,7 +198,7 @@ def _object(cls: type) -> _Reader:
     _readers[cls] = lambda raw: read(raw)  # noqa: PLW0108  for a class within itself: `read` comes later
     for item in fields(cls):
         readers[item.name] = _reader(item.type)
-    required = frozenset(item.name for item in fields(cls) if _required(item))
+    required = frozenset(item.name for item in fields(cls) if is_required(item))
     absent = {item.name: item.default for item in fields(cls) if item.name not in required}
     make: Callable[[type], Any] = object.__new__
     place = object.__setattr__

@@ -106,6 +106,8 @@ def _end_lines(end: TrialEnd, view: CaseView, inner: str) -> Iterator[str]:
 
 def _fact_lines(end: TrialEnd, view: CaseView) -> Iterator[str]:
     """Yield what is known of a call beside its answer."""
+    if end.answer_of is not None:
+        yield f"answer: that of attempt {end.answer_of}, scored again without a call"
     if end.status is not None:
         yield f"status: {end.status}"
     yield f"tokens: {_usage_text(end.usage)}"

@@ -32,6 +32,7 @@ SCORED_AGAIN = frozenset({"scorer", "interrupted"})
 """Causes of an error after an answer: a resumed run scores that answer again and asks nobody."""
 FEWEST_AT_MOST = 20
 """However few retries a plan allows: the attempts that a trial may take over all resumes."""
+AFTER_DECIDED = "an attempt begins after a decided one"
 
 _DATE = r"[-@](20[0-9]{2}-?[01][0-9]-?[0-3][0-9])"
 
@@ -146,7 +147,7 @@ class Board:
             cell = self.cells[body.trial] = Cell()
         wrong = None
         if cell.known:
-            wrong = "an attempt begins after a decided one"
+            wrong = AFTER_DECIDED
         elif body.attempt != cell.attempts + 1:
             wrong = f"attempt {body.attempt} follows attempt {cell.attempts}"
         if cell.running:

@@ -27,12 +27,12 @@ __all__ = ["PARSES", "NoJson", "Parse", "json_in"]
 Parse = Literal["strict", "fenced", "embedded"]
 PARSES: tuple[Parse, ...] = ("strict", "fenced", "embedded")
 _BLANKS = " \t\r\n"
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^`]*)")
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*)$", re.MULTILINE)
 _OPENING = re.compile(r"""\{[ \t\r\n]*["'}]|\[[ \t\r\n]*[]"{[\-0-9tfn]""")
 """What may begin an object or an array; a dictionary of another language begins like an object, and is none."""
 MAX_WORK = 200_000_000
 """Characters that may be looked at for arrays that turn out to be none: for each, the lines before it are counted."""
-MAX_BLOCKS = 1000
+MAX_BLOCKS = MAX_VALUES = 1000
 _SCANNER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 """Only says where a value ends; `canonical.parse` reads it."""
 
@@ -52,13 +52,18 @@ def json_in(text: str, parse: Parse) -> Json:
     except NoJson as whole:
         if parse == "strict":
             raise
-        found = list(_candidates(text, parse))
-        if not found:
-            raise whole from None
-    different = {canonical.encode(value) for value in found}
-    if len(different) > 1:
-        raise NoJson(f"ambiguous: {len(different)} different JSON values")
-    return found[0]
+        reason = whole
+    seen: list[tuple[bytes, Json]] = []
+    for number, value in enumerate(_candidates(text, parse)):
+        raw = canonical.encode(value)
+        if seen and raw != seen[0][0]:
+            raise NoJson("ambiguous: two different JSON values")
+        if number >= MAX_VALUES:
+            raise NoJson(f"ambiguous: more than {MAX_VALUES} JSON values")
+        seen = seen or [(raw, value)]
+    if not seen:
+        raise reason
+    return seen[0][1]
 
 
 def _read(text: str) -> Json:
@@ -88,18 +93,14 @@ def _candidates(text: str, parse: Parse) -> Iterator[Json]:
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:
     """Yield ("prose", text) and (name of a fenced block, what it holds), by the rules of CommonMark 4.5."""
-    fence, name, lines = "", "prose", list[str]()
-    for line in text.split("\n"):
-        match = _FENCE.fullmatch(line.rstrip("\r"))
-        if match and not fence:
-            yield name, "\n".join(lines)
-            fence, name, lines = match[1], (match[2].split() or [""])[0].lower(), []
-        elif match and match[1].startswith(fence) and not match[2].strip():
-            yield name, "\n".join(lines)
-            fence, name, lines = "", "prose", []
-        else:
-            lines.append(line)
-    yield name, "\n".join(lines)  # a block that is not closed ends with the text
+    fence, name, begin = "", "prose", 0
+    for match in _FENCE.finditer(text):
+        if fence and not (match[1].startswith(fence) and not match[2].strip()):
+            continue  # a shorter fence, or one with a name, is a line of the block
+        yield name, text[begin : match.start()]
+        fence, name = ("", "prose") if fence else (match[1], (match[2].split() or [""])[0].lower())
+        begin = match.end()
+    yield name, text[begin:]  # a block that is not closed ends with the text
 
 
 def _embedded(text: str) -> Iterator[Json]:

@@ -60,8 +60,17 @@ def _parse_of(scorer: values.Scorer) -> Parse:
     return found
 
 
+async def _value(answer: str, parse: Parse) -> Json:
+    """Return an answer's value; a long answer is read in a thread that lets others run.
+
+    Raises:
+        NoJson: it has none.
+    """
+    return _found(answer, parse) if len(answer) <= LONG else await asyncio.to_thread(_found, answer, parse)
+
+
 def _found(answer: str, parse: Parse) -> Json:
-    """Return an answer's value; what else could have read it is told with the reason.
+    """Return an answer's value; what else could have read it is told with the reason, unless it is long.
 
     Raises:
         NoJson: it has none.
@@ -69,7 +78,7 @@ def _found(answer: str, parse: Parse) -> Json:
     try:
         return json_in(answer, parse)
     except NoJson as error:
-        for other in PARSES[PARSES.index(parse) + 1 :]:
+        for other in PARSES[PARSES.index(parse) + 1 :] if len(answer) <= LONG else ():
             try:
                 json_in(answer, other)
             except NoJson:
@@ -108,7 +117,7 @@ class JsonSchemaScorer:
             ScorerError: the schema's patterns took too long, or it goes round in circles.
         """
         try:
-            value = _found(answer, self._parse)
+            value = await _value(answer, self._parse)
         except NoJson as error:
             return pass_or_fail(self._scorer, False, f"{error}; found {quoted(answer)}")
         try:
@@ -258,7 +267,7 @@ class JsonSubsetScorer:
         except FormatError as error:
             raise ScorerError(f"a reference of case {case.id!r} is {error.message}") from None
         try:
-            value = _found(answer, self._parse)
+            value = await _value(answer, self._parse)
         except NoJson as error:
             return pass_or_fail(self._scorer, False, f"{error}; found {quoted(answer)}")
         first: list[str] = []

@@ -4,16 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
+
+from trialplate import errors
 
 __all__ = ["nearest", "suggestion"]
 
-
-def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """Return the known name nearest to a word, or None if none is near: 1 is equal but for case, 0 unlike."""
-    by_folded = {name.casefold().replace("-", "_"): name for name in sorted(known, reverse=True)}
-    found = get_close_matches(word.casefold().replace("-", "_"), by_folded, n=1, cutoff=cutoff)
-    return by_folded[found[0]] if found else None
+nearest = errors.nearest
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

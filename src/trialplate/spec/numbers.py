@@ -35,7 +35,8 @@ _LEADING = "([{<\"'*_~`\u201c\u2018\u00ab"
 _TRAILING = ")]}>\"'*_~`\u201d\u2019\u00bb.,;:!?"
 _JOINING = "\u00a0\u202f\u2007\u2009"
 """Blanks that hold a number together: what they join is one word."""
-_WORD = re.compile(rf"(?:[^\s]|[{_JOINING}])+")
+_WORD = re.compile("[^ \t-\r\x1c-\x1f\x85\u1680\u2000-\u2006\u2008\u200a\u2028\u2029\u205f\u3000]+")
+"""Anything but the other blanks: one class, since an answer may have millions of words."""
 _DIGIT = re.compile(r"\d")
 _PERCENT = re.compile(r"[%\u2030\uff05]")
 _SCALES = frozenset({"hundred", "thousand", "million", "billion", "trillion", "dozen"})
@@ -97,6 +98,8 @@ def find_number(text: str, which: Literal["first", "last"], rules: NumberRules) 
 
 def _read(words: Sequence[str], at: int, rules: NumberRules) -> tuple[Found, int]:
     """Read the word at an index with what belongs to it; returns what was found, and the index behind it."""
+    if len(words[at]) > _LONGEST:
+        return Found(text=_shown(words[at]), problem="too long or too large to be a number", absurd=True), at + 1
     word = _bare(words[at])
     after = at + 1
     shown = word

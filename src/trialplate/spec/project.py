@@ -105,6 +105,8 @@ def _author_file(path: Path) -> Path:
             above = next((item for item in path.absolute().parents if os.path.lexists(item / _FILE)), None)
             if above is not None:
                 hint = f"this is inside the project {above}: go there, or name it"
+            else:
+                hint += "; `trialplate init` begins a new project"
             raise SpecError(f"there is no {_FILE} in {_folder(path)}", hint=_near(path / _FILE) or hint)
         return path / _FILE
     if not os.path.lexists(path):

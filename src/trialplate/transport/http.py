@@ -154,7 +154,9 @@ class HttpClient:
         url = self._urls.get(request.url)
         if url is None:
             url = self._urls[request.url] = httpx.URL(request.url)
-        wire = httpx.Request(request.method, url, headers=dict(request.headers), content=content)
+        # By `stream`: given `content`, httpx copies all headers to add two that aiohttp adds anyway.
+        wire = httpx.Request(request.method, url, headers=dict(request.headers), stream=httpx.ByteStream(content))
+        wire.read()
         wire.headers.encoding = "ascii"  # else it is guessed for every header of every request
         return wire
 

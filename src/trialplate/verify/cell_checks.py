@@ -7,6 +7,7 @@ from trialplate.record.entries import DECIDED, RunClose, TrialEnd, TrialStart
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import Configuration, Plan
 from trialplate.rules.cells import (
+    AFTER_DECIDED,
     CALLING_RUNNERS,
     FAR_END_RUNNERS,
     MICRO,
@@ -51,12 +52,10 @@ class CellChecks:
         """Check a trial.start and fold it."""
         if not self._planned(body, where):
             return
-        known_before = (cell := self.board.cells.get(body.trial)) is not None and cell.known
         wrong = self.board.start(body)
         if wrong is not None:
-            self.report.found(
-                "ATTEMPT-AFTER-DECIDED" if known_before else "ATTEMPT-ORDER", f"{_name(body)}: {wrong}", where
-            )
+            code = "ATTEMPT-AFTER-DECIDED" if wrong is AFTER_DECIDED else "ATTEMPT-ORDER"
+            self.report.found(code, f"{_name(body)}: {wrong}", where)
         if body.attempt > most_attempts(self.configurations[body.trial[0]].retry, self.sessions):
             self.report.found(
                 "ATTEMPT-TOO-MANY", f"{_name(body)}: attempt {body.attempt} exceeds the plan's retries", where
@@ -137,14 +136,14 @@ class CellChecks:
         if None in values.values():
             self.report.found("CELL-VALUE", f"{_name(body)}: a metric is outside [0,1] or finer than 6 decimals", where)
         given = values.keys() | body.unknown.keys()
-        doubled = values.keys() & body.unknown.keys()
         scored = body.outcome in DECIDED or body.cause == "scorer"
         answered = body.private.answer is not None or body.finish is not None
         if body.outcome == "error" and answered and not body.received and body.cause != "interrupted":
             self.report.found("CELL-VALUE", f"{_name(body)}: an answer of which nothing had arrived", where)
         if body.cause == "scorer" and not body.unknown:
             self.report.found("CELL-VALUE", f"{_name(body)}: a scorer failed, and every metric is known", where)
-        if doubled or given - wanted or (scored and given != wanted) or (not scored and values):
+        doubled = len(given) < len(values) + len(body.unknown)
+        if doubled or (given != wanted and (scored or not given <= wanted)) or (values and not scored):
             self.report.found("CELL-VALUE", f"{_name(body)}: its metrics are not those of its scorers", where)
         problem = self._verdict_problem(body, values)
         if problem:

@@ -22,6 +22,7 @@ from trialplate.errors import (
     TrialplateError,
     UsageError,
     VerificationError,
+    nearest,
 )
 from trialplate.record.entries import Decision
 from trialplate.record.frozen import Value
@@ -104,12 +105,10 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     named = given[:1] if given[:1] in (["verify"], ["gate"]) else COMMANDS
     options, unknown = parser(named).parse_known_args(given)
     if unknown:
-        import difflib  # only needed to help with a mistake
-
         wrong = unknown[0].partition("=")[0]
         known = ["--help", *(f"--{name.replace('_', '-')}" for name in vars(options))]
-        near = [] if wrong in known else difflib.get_close_matches(wrong, known, n=1, cutoff=0.75)
-        hint = f"did you mean {near[0]}?" if near else f"see trialplate {options.command} --help"
+        near = None if wrong in known else nearest(wrong, known, cutoff=0.75)
+        hint = f"did you mean {near}?" if near else f"see trialplate {options.command} --help"
         raise UsageError(f"trialplate {options.command} takes no {wrong}", hint=hint)
     return options
 

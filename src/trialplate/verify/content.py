@@ -12,6 +12,7 @@ from pathlib import Path
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical, codec, disclosure
 from trialplate.record.frozen import Json
+from trialplate.record.glance import opening_reader
 from trialplate.record.values import Case, Plan, PlanCase
 from trialplate.verify.findings import Report
 from trialplate.verify.ledger_view import LedgerView
@@ -31,15 +32,18 @@ def openings(folder: Path, shown: str) -> Iterator[tuple[str, Json]]:
     Raises:
         FormatError: STRICT-..., SCHEMA.
     """
+    glance = opening_reader()
     with open_regular(folder / "content.jsonl", f"{shown}/content.jsonl") as file:
         number = 0
         while line := file.readline(MAX_LINE):
             number += 1
             if not line.endswith(b"\n"):
                 return
-            where = f"{shown}/content.jsonl:{number}"
             line = line[:-1]
-            value = disclosure.value_of(canonical.decode(line, where, MAX_LINE), where)
+            value = glance(line)
+            if value is None:
+                where = f"{shown}/content.jsonl:{number}"
+                value = disclosure.value_of(canonical.decode(line, where, MAX_LINE), where)
             yield disclosure.commitment_of(line), value
 
 

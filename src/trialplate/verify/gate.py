@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from trialplate.errors import FormatError, UsageError, VerificationError
+from trialplate.errors import FormatError, UsageError, VerificationError, nearest
 from trialplate.record import canonical
 from trialplate.record.entries import AttemptResult, CommitPassMark, Decision, DecisionWord, RunConfiguration, RunStart
 from trialplate.record.frozen import Value
@@ -53,10 +53,7 @@ def configuration_named(record: RecordView, wanted: str | None) -> str:
     if wanted is None or of_model:
         asked = "which configuration?" if wanted is None else f"{wanted} has several profiles"
         raise UsageError(f"{asked} this run has {names}", hint="name one with --model NAME[/PROFILE]", code="MODEL")
-    import difflib  # only needed to help with a mistake
-
-    near = difflib.get_close_matches(wanted, there, n=1)
-    hint = f"did you mean {near[0]}?" if near else "name one of them with --model"
+    hint = f"did you mean {near}?" if (near := nearest(wanted, there)) else "name one of them with --model"
     raise UsageError(f"no configuration {wanted!r} in this run; it has {names}", hint=hint, code="MODEL")
 
 

@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-from trialplate.errors import UsageError
+from trialplate.errors import UsageError, nearest
 from trialplate.record import canonical
 from trialplate.record.frozen import Value
 from trialplate.record.values import RunId
@@ -106,7 +106,9 @@ def find_run(name: str, here: Path, ledger: Path | None) -> Path:
         raise UsageError(f"{name!r} is the beginning of {', '.join(matches)}", hint="give more of the id", code="RUN")
     more = f"{len(there) - 5} older ones and " if len(there) > 5 else ""
     shown = more + ", ".join(there[-5:]) if there else "none yet"
-    raise UsageError(f"no run {name!r}; there are: {shown}", hint="give a run id, its beginning, or latest", code="RUN")
+    near = nearest(name, [*there, "latest"], cutoff=0.75)
+    hint = f"did you mean {near}?" if near else "give a run id, its beginning, or latest"
+    raise UsageError(f"no run {name!r}; there are: {shown}", hint=hint, code="RUN")
 
 
 def _absolute(here: Path, path: str | Path) -> Path:

@@ -14,16 +14,19 @@ from typing import BinaryIO
 
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical, codec
-from trialplate.record.entries import Entry
+from trialplate.record.entries import RECORD_TYPES, Entry
 from trialplate.record.frozen import Json, Value
 from trialplate.record.log import MAX_ENTRY, Frontier, leaf_hash
 from trialplate.record.note import Checkpoint, PublicKey, open_note, parse_checkpoint
 from trialplate.verify.findings import Report
 
-__all__ = ["LogFile", "Signed", "claimed_size", "open_regular", "read_checkpoint", "read_small", "typed_entry"]
+__all__ = ["LogFile", "Signed", "claimed_size", "open_regular", "read_checkpoint", "read_small", "record_entries"]
+__all__ += ["typed_entry"]
 
 MAX_NOTE = 64 * 1024
 MAX_PLAN = 256 * 1024 * 1024
+MANY_LINES = 1000
+"""From here on it pays to make the reader of trial lines; a short record is read before it would be made."""
 
 
 def open_regular(path: Path, shown: str) -> BinaryIO:
@@ -132,17 +135,18 @@ class LogFile:
             FormatError: STRICT-LIMIT for an over-long line.
         """
         with open_regular(self.path, self.shown) as file:
-            while self.frontier.size < self.size:
+            append, pins = self.frontier.append, self.pins
+            for number in range(self.frontier.size + 1, self.size + 1):
                 line = file.readline(MAX_ENTRY + 2)
                 if len(line) > MAX_ENTRY + 1:
                     raise FormatError("a line is too long", where=self._here(), code="STRICT-LIMIT")
                 if not line.endswith(b"\n"):
-                    message = f"ends after {self.frontier.size} lines; its checkpoint covers {self.size}"
+                    message = f"ends after {number - 1} lines; its checkpoint covers {self.size}"
                     raise VerificationError(message, where=self.shown, code=f"{kind}-TRUNCATED")
                 line = line[:-1]
-                self.frontier.append(leaf_hash(line))
-                if self.frontier.size in self.pins:
-                    self.roots[self.frontier.size] = self.frontier.root()
+                append(leaf_hash(line))
+                if number in pins:
+                    self.roots[number] = self.frontier.root()
                 yield line
             while rest := file.readline(MAX_ENTRY + 2):
                 if rest.endswith(b"\n"):
@@ -174,3 +178,23 @@ def typed_entry(raw: bytes, seq: int, where: str, types: Mapping[str, type]) -> 
     if kind is None:
         raise FormatError(f"unknown entry type {entry.type!r}", where=where, code="ENTRY-TYPE")
     return entry, codec.decode(kind, entry.body, where)
+
+
+def record_entries(log: LogFile) -> Iterator[tuple[str, str, Json]]:
+    """Yield where each line of a record stands, its time, and its typed body.
+
+    Raises:
+        FormatError, VerificationError: as `LogFile.lines` and `typed_entry`.
+    """
+    glance = None
+    if log.size >= MANY_LINES:
+        from trialplate.record.glance import trial_reader
+
+        glance = trial_reader()
+    for seq, line in enumerate(log.lines("RECORD")):
+        where = f"{log.shown}:{seq + 1}"
+        seen = None if glance is None else glance(line, seq)
+        if seen is None:
+            entry, body = typed_entry(line, seq, where, RECORD_TYPES)
+            seen = entry.time, body
+        yield where, *seen

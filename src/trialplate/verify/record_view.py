@@ -13,7 +13,6 @@ from typing import Any
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical, codec
 from trialplate.record.entries import (
-    RECORD_TYPES,
     CommitPassMark,
     CommitTestSet,
     RunClose,
@@ -31,7 +30,7 @@ from trialplate.rules.shape import mark_problems, plan_problems
 from trialplate.verify.cell_checks import CellChecks
 from trialplate.verify.findings import Report
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
-from trialplate.verify.log_file import MAX_NOTE, MAX_PLAN, LogFile, Signed, read_checkpoint, read_small, typed_entry
+from trialplate.verify.log_file import MAX_NOTE, MAX_PLAN, LogFile, Signed, read_checkpoint, read_small, record_entries
 
 __all__ = ["RecordView", "board_at", "plan_commitments", "read_plan", "read_record"]
 
@@ -211,19 +210,17 @@ def _read_lines(view: RecordView, entry: LedgerEntry, ledger: LedgerView, report
     checks = CellChecks(view.plan, view.matrix, view.board, report)
     resumed = {item.body.size for item in ledger.resumes_of(view.run_id)}
     last_time = ""
-    for seq, line in enumerate(log.lines("RECORD")):
-        where = f"{shown}:{seq + 1}"
-        item, body = typed_entry(line, seq, where, RECORD_TYPES)
-        if item.time < last_time:
+    for seq, (where, time, body) in enumerate(record_entries(log)):
+        if time < last_time:
             report.found("ENTRY-ORDER", "a line is earlier than the one before it", where)
-        last_time = item.time
+        last_time = time
         _check_place(view, body, seq, where, report)
         if isinstance(body, TrialStart):
             checks.start(body, where)
         elif isinstance(body, TrialEnd):
             checks.end(body, where)
-            view.commitments += [c for c in body.private.__dict__.values() if c is not None]
-            view.far_texts.update(t for t in (body.finish, body.served, *body.requests) if t is not None)
+            view.commitments += filter(None, body.private.__dict__.values())
+            view.far_texts.update(filter(None, (body.finish, body.served, *body.requests)))
         elif isinstance(body, RunOpen):
             _check_open(view, body, entry, ledger, where, report)
         elif isinstance(body, RunClose):
@@ -328,8 +325,7 @@ def board_at(folder: Path, plan: Plan, size: int) -> tuple[Board, RunClose | Non
     """
     board, closed = Board(), None
     log = LogFile(folder / "record.jsonl", f"runs/{folder.name}/record.jsonl", size)
-    for seq, line in enumerate(log.lines("RECORD")):
-        _, body = typed_entry(line, seq, log.shown, RECORD_TYPES)
+    for _, _, body in record_entries(log):
         if isinstance(body, TrialStart):
             board.start(body)
         elif isinstance(body, TrialEnd):

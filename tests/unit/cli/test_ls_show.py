@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,18 @@ def test_ls_tells_a_run_that_is_going_on_from_one_that_stopped(project: Project,
             (item,) = index.runs()
         assert item.status is None
         assert _state(item, run) in ("running", "unfinished")
+
+
+def test_ls_counts_what_is_under_way_only_while_the_run_goes_on(project: Project, say: Say) -> None:
+    """A start without an end is lost once nobody writes any more, and not before."""
+    from trialplate.cli.ls import _trials
+    from trialplate.ledger.index import open_index
+
+    with open_index(project.view()) as index:
+        (item,) = index.runs()
+    cut = replace(item, outcomes={"passed": 3, "error": 2}, without_end=2)
+    assert _trials(cut, True) == "20: 3 passed, 2 under way, 15 absent"
+    assert _trials(cut, False) == "20: 3 passed, 2 error, 15 absent"
 
 
 def test_ls_without_a_run_says_how_to_start_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, say: Say) -> None:

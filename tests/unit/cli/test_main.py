@@ -349,4 +349,6 @@ def test_progress_off_a_terminal_writes_no_control_character(project: Project, s
     _, _, err = say("run", "--yes")
     assert "\x1b" not in err
     assert "\r" not in err
-    assert say("run", "--yes", "--json")[2] == ""
+    assert "\x1b" not in say("run", "--yes", "--json")[2]
+    code, out, err = say("run", "--yes", "--quiet")
+    assert (code, out, err) == (0, f"{project.runs[-1].name}\n", "")

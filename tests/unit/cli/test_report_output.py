@@ -113,6 +113,23 @@ def test_output_of_a_record_that_does_not_hold_is_not_written(project: Project) 
         assert not Path(name).exists()
 
 
+def test_report_that_is_refused_says_so_in_its_own_way(project: Project, capsys: Any) -> None:
+    """A program gets an object, a table gets nothing; why is said, and the exit code is 3."""
+    record = project.runs[0] / "record.jsonl"
+    record.write_bytes(record.read_bytes().replace(b'"outcome":"failed"', b'"outcome":"passed"', 1))
+    assert main(["report", "--json"]) == 3
+    value = json.loads(capsys.readouterr().out)
+    assert (value["refused"], value["verification"]["holds"]) == ("the evidence does not hold", False)
+    assert "decisions" not in value
+    for name in ("csv", "markdown"):
+        assert main(["report", "--format", name]) == 3
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert "NO REPORT" in err
+    assert main(["report"]) == 3
+    assert "NO REPORT" in capsys.readouterr().out
+
+
 def test_output_to_a_device_is_written_and_not_replaced(project: Project) -> None:
     """A device stays a device."""
     os.mkfifo("pipe")

@@ -17,10 +17,12 @@ from run_project import Project
 
 from trialplate.engine.prepare import prepare
 from trialplate.engine.run import run_prepared
+from trialplate.engine.tally import Tally
+from trialplate.engine.watch import Watch
 from trialplate.errors import StorageError
 from trialplate.ledger.record_writer import RecordWriter
 from trialplate.record import canonical
-from trialplate.record.entries import Narrowing
+from trialplate.record.entries import Narrowing, TrialEnd
 from trialplate.reports.summary import summarise
 
 needs_shell = pytest.mark.skipif(shutil.which("sh") is None, reason="the programs under test are shell lines")
@@ -258,6 +260,11 @@ def test_run_tells_progress_of_each_trial_once(project_of: Callable[..., Project
     project = project_of()
     prepared = prepare(project.folder / "trialplate.yaml", project.key().secret)
     told: list[Any] = []
+
+    class Heard(Watch):
+        def ended(self, end: TrialEnd, tally: Tally) -> None:
+            told.append((end.trial, tally.done))
+
     run_prepared(
         prepared,
         project.view(),
@@ -266,7 +273,7 @@ def test_run_tells_progress_of_each_trial_once(project_of: Callable[..., Project
         project.environ,
         at_once=3,
         started=lambda run_id, commitments: told.append((run_id, commitments.made)),
-        progress=lambda end, tally: told.append((end.trial, tally.done)),
+        watch=Heard(),
     )
     assert told[0] == (project.runs[0].name, ("test set", "pass mark"))
     assert {trial for trial, _ in told[1:]} == set(prepared.matrix.trials())

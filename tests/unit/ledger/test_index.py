@@ -73,6 +73,7 @@ def test_index_says_what_the_records_say(project: Project) -> None:
     pilot, full = runs
     assert (full.selection, full.status, full.name, full.trials) == ("full", "complete", "small", 12)
     assert full.outcomes == {"passed": 7, "failed": 3, "error": 2}
+    assert full.without_end == 0
     assert (pilot.selection, pilot.trials, pilot.outcomes) == ("pilot", 4, {"passed": 3, "failed": 1})
     found = {(item.configuration, item.case, item.repeat): item for item in trials[full.run_id]}
     again = found["bad", "q1", 2]

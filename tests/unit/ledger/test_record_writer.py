@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -92,24 +94,125 @@ def test_sync_signs_what_was_written_and_does_nothing_twice(tmp_path: Path, cloc
         assert before == (tmp_path / "checkpoint").stat().st_ino
 
 
-def test_maybe_sync_waits_for_a_quarter_second_or_500_lines(tmp_path: Path, clocks: Clocks) -> None:
-    """Checkpoints come in groups, and never for nothing."""
+def test_maybe_sync_begins_a_group_at_half_of_what_it_may_be_behind(tmp_path: Path, clocks: Clocks) -> None:
+    """Checkpoints come in groups, soon enough to be out within 250 ms or 500 lines, and never for nothing."""
     with begin(tmp_path, clocks) as record:
         clocks.now += 10
         assert not record.maybe_sync()
         record.sync()
         record.write("trial.start", BODY)
-        clocks.now += 0.24
+        clocks.now += 0.12
         assert not record.maybe_sync()
         clocks.now += 0.01
         assert record.maybe_sync()
-        for _ in range(499):
+        assert record.sync().size == 1
+        for _ in range(249):
             record.write("trial.start", BODY)
             assert not record.maybe_sync()
         record.write("trial.start", BODY)
         assert record.maybe_sync()
+        assert record.sync().size == 251
+        assert parse_checkpoint(open_note(record.note, [SIGNER.public]).text).size == 251
 
-        assert parse_checkpoint(open_note(record.note, [SIGNER.public]).text).size == 501
+
+class Disk:
+    """Stands in for the one function that makes data durable: it waits, or fails, and tells which file it was given."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.asked = threading.Event()
+        self.go_on = threading.Event()
+        self.fails = False
+        self.durable: list[tuple[str, int]] = []
+        """Names, and how long each file was."""
+        monkeypatch.setattr("trialplate.ledger.durable.fsync", self)
+
+    def __call__(self, fd: int) -> None:
+        """Make one file durable, once the test lets it."""
+        self.asked.set()
+        assert self.go_on.wait(30)
+        if self.fails:
+            raise OSError(errno.EIO, "no such luck")
+        found = os.fstat(fd)
+        names = {(self.folder / name).stat().st_ino: name for name in ("content.jsonl", "record.jsonl")}
+        self.durable.append((names.get(found.st_ino, "checkpoint"), found.st_size))
+
+    def begin(self, record: RecordWriter) -> None:
+        """Let a group begin, and return while the thread is at its first file."""
+        assert record.maybe_sync()
+        assert self.asked.wait(30)
+
+
+def test_lines_written_while_a_group_is_under_way_are_not_in_its_checkpoint(
+    tmp_path: Path, clocks: Clocks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checkpoint never covers what is not durable, nor content that is not: the next group takes both."""
+    with ContentWriter(tmp_path) as content, begin(tmp_path, clocks, content) as record:
+        content.write(Opening(salt="a" * 22, value="answer"))
+        record.write("trial.start", BODY)
+        disk = Disk(tmp_path, monkeypatch)
+        clocks.now += 0.13
+        disk.begin(record)
+        content.write(Opening(salt="b" * 22, value="answer"))
+        record.write("trial.start", BODY)
+        assert not record.maybe_sync()
+        assert not (tmp_path / "checkpoint").exists()
+        disk.go_on.set()
+        clocks.now += 0.13
+        assert record.maybe_sync()
+        assert parse_checkpoint(open_note(record.note, [SIGNER.public]).text).size == 1
+        assert record.sync().size == 2
+
+    assert [name for name, _ in disk.durable] == ["content.jsonl", "record.jsonl", "checkpoint"] * 2
+    assert disk.durable[3][1] == (tmp_path / "content.jsonl").stat().st_size
+
+
+@pytest.mark.parametrize("late", ["lines", "time"])
+def test_maybe_sync_waits_for_a_disk_that_falls_behind(
+    tmp_path: Path, clocks: Clocks, monkeypatch: pytest.MonkeyPatch, late: str
+) -> None:
+    """At 500 lines, or 250 ms, the run waits for the disk."""
+    with ContentWriter(tmp_path) as content, begin(tmp_path, clocks, content) as record:
+        record.write("trial.start", BODY)
+        disk = Disk(tmp_path, monkeypatch)
+        clocks.now += 0.13
+        disk.begin(record)
+        for _ in range(498):
+            record.write("trial.start", BODY)
+            assert not record.maybe_sync()
+        if late == "lines":
+            record.write("trial.start", BODY)
+        clocks.now += 0.13 if late == "time" else 0
+        asked = threading.Thread(target=record.maybe_sync)
+        asked.start()
+        assert not (tmp_path / "checkpoint").exists()
+        disk.go_on.set()
+        asked.join(30)
+        assert record.note
+        record.sync()
+
+
+def test_group_that_failed_is_told_at_the_next_occasion_and_ever_after(
+    tmp_path: Path, clocks: Clocks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the thread could not make durable is an error of the run, and no later checkpoint covers it."""
+    with ContentWriter(tmp_path) as content, begin(tmp_path, clocks, content) as record:
+        content.write(Opening(salt="a" * 22, value="answer"))
+        record.write("trial.start", BODY)
+        disk = Disk(tmp_path, monkeypatch)
+        disk.fails = True
+        disk.go_on.set()
+        clocks.now += 0.13
+        disk.begin(record)
+        clocks.now += 0.13
+        with pytest.raises(StorageError):
+            record.maybe_sync()
+        disk.fails = False
+        for _ in range(2):
+            with pytest.raises(StorageError, match="may have lost data"):
+                record.sync()
+
+    assert not (tmp_path / "checkpoint").exists()
 
 
 def test_write_while_the_clock_goes_back_never_writes_an_earlier_time(tmp_path: Path, clocks: Clocks) -> None:

@@ -81,8 +81,8 @@ def test_one_value_is_found_wherever_it_stands(text: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('{"a": 1} or {"a": 2}', "ambiguous: 2"),
-        ('```json\n{"a": 1}\n```\nand {"a": 2}', "ambiguous: 2"),
+        ('{"a": 1} or {"a": 2}', "ambiguous: two"),
+        ('```json\n{"a": 1}\n```\nand {"a": 2}', "ambiguous: two"),
         ('```json\n{"a": 1}\n```\n```json\noops\n```', "not JSON"),
         ('{"a": {"b": 1}, oops}', "cannot be read"),
         ("{'a': [1]}", "cannot be read"),
@@ -98,6 +98,7 @@ def test_one_value_is_found_wherever_it_stands(text: str, value: Any) -> None:
         ("no", "not JSON"),
         ("```json\n" * 3000, "not JSON"),
         ("```\n\n" * 3000, "fenced blocks"),
+        ("{} " * 2000, "more than 1000"),
         ("[1x" * 50_000, "too many brackets"),
     ],
 )

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run came to, once it has ended: a table, what is unknown and why, and the next command to type.
+
+A first look, from what was counted while it ran; the report works everything out again from the signed record.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from trialplate.cli.events import event_line, totals
+from trialplate.cli.view import View, money
+from trialplate.engine.prepare import Prepared
+from trialplate.engine.session import Finished
+from trialplate.engine.tally import Sums, Tally
+from trialplate.record import codec
+from trialplate.record.matrix import Matrix
+from trialplate.reports.summary import metric_names
+from trialplate.reports.terminal import aligned
+from trialplate.rules.cells import MICRO
+from trialplate.verify.findings import counted
+from trialplate.verify.locate import ledger_above
+from trialplate.verify.text import decimal_text, visible
+
+__all__ = ["ended_event", "next_commands", "result", "summary_lines"]
+
+COLUMNS = ("passed", "failed", "limit", "needs_input", "error", "skipped")
+REASONS = {
+    "interrupted": "interrupted",
+    "infrastructure": "stopped, since one trial after the other could not be measured",
+    "budget": "stopped at the budget",
+    "time": "stopped at the time limit",
+}
+WHY = {
+    "authentication": "the key was refused: check the variable that `secret:` names",
+    "bad_reply": "the reply was none that can be read",
+    "budget": "left out by the budget",
+    "closed_connection": "the connection was closed",
+    "http_status": "the server answered with an HTTP error",
+    "interrupted": "interrupted",
+    "lost": "the run ended before the answer came",
+    "not_started": "the program could not be started",
+    "rate_limited": "the provider asked for fewer requests: try --jobs 1",
+    "refused_connection": "nobody answers at the model's address: is the server running?",
+    "replay_miss": "not in the cassette: record it with --cache live",
+    "scorer": "a scorer gave no score",
+    "server_error": "the server failed",
+    "timeout": "no answer in time",
+    "transport": "the network failed",
+    "wrong_model": "another model answered: if it is the same, list its id under `served:`",
+}
+"""A trial's cause in words, with what helps where something does."""
+
+
+def summary_lines(finished: Finished, prepared: Prepared, view: View) -> Iterator[str]:
+    """Yield how it ended, for a person."""
+    counts = finished.counts
+    unknown = counts.error + counts.absent + counts.skipped
+    told = ", ".join(
+        f"{number} {word}"
+        for word in (*COLUMNS, "absent")
+        if (number := getattr(counts, word)) or word in ("passed", "failed")
+    )
+    reason = REASONS.get(finished.reason, "incomplete" if unknown else "complete")
+    yield f"{reason}: {told} of {counted(counts.planned, 'trial')} in {counted(counts.attempts, 'attempt')}"
+    if view.tally is not None and view.done:
+        yield from aligned(list(_table(prepared, view, view.tally)))
+        yield from _remarks(view, view.tally)
+    if unknown:
+        words = f"{counted(unknown, 'trial')} unknown, neither passed nor failed; the record is signed and valid"
+        yield f"{words} (exit {finished.exit_code})"
+    for index, (command, why) in enumerate(next_commands(finished, prepared)):
+        yield f"{'next:' if not index else '     '} {command}{f'   # {why}' if why else ''}"
+
+
+def _table(prepared: Prepared, view: View, tally: Tally) -> Iterator[list[str]]:
+    """Yield a row of each configuration."""
+    metrics = metric_names(prepared.matrix)
+    rows = {name: view.row(name) for name in view.planned}
+    shown = [word for word in COLUMNS if word in ("passed", "failed") or any(row[word] for row in rows.values())]
+    absent = any(sum(row.values()) < view.planned[name] for name, row in rows.items())
+    yield ["configuration", *shown, *(["absent"] if absent else []), *metrics, "cost"]
+    for name, row in rows.items():
+        sums = tally.of_configuration(name)
+        cells = [str(row[word]) for word in shown]
+        if absent:
+            cells.append(str(view.planned[name] - sum(row.values())))
+        means = [_mean_text(*_mean(metric, prepared.matrix, name, sums, row)) for metric in metrics]
+        yield [name, *cells, *means, _cost_text(view, name, sums)]
+
+
+def _mean(
+    metric: str, matrix: Matrix, name: str, sums: Sums, row: Mapping[str, int]
+) -> tuple[Fraction | None, int, int]:
+    """Return the mean of a metric over its measured cells, how many these are, and how many there should be."""
+    if metric == "trial_pass_rate":
+        known = row["passed"] + row["failed"] + row["limit"] + row["needs_input"]
+        return Fraction(row["passed"], known) if known else None, known, sum(matrix.counts[name])
+    cells = sum(
+        repeats
+        for case, repeats in zip(matrix.cases, matrix.counts[name], strict=True)
+        if any(scorer.metric == metric for scorer in matrix.applicable(case))
+    )
+    known = sums.known.get(metric, 0)
+    return Fraction(sums.millionths.get(metric, 0), known * MICRO) if known else None, known, cells
+
+
+def _mean_text(mean: Fraction | None, known: int, cells: int) -> str:
+    if not cells:
+        return "n/a"
+    if mean is None:
+        return f"none of {cells}"
+    return decimal_text(mean) + (f" over {known} of {cells}" if known < cells else "")
+
+
+def _cost_text(view: View, name: str, sums: Sums) -> str:
+    """Return what a configuration cost, the part that is known."""
+    if name not in view.currencies:
+        return "unknown"
+    text = money(sums.cost_nano, view.currencies[name])
+    return f"{text} + {sums.costs_unknown} unknown" if sums.costs_unknown else text
+
+
+def _remarks(view: View, tally: Tally) -> Iterator[str]:
+    """Yield what a reader of the table must know."""
+    if tally.replayed:
+        yield f"{counted(tally.replayed, 'answer')} replayed from a cassette: cost as recorded, nothing was paid"
+    for name in view.planned:
+        for cause, number in tally.of_configuration(name).causes.items():
+            if number:
+                yield f"unknown: {visible(name)}: {number} {cause}: {WHY.get(cause, 'the report shows each')}"
+
+
+def next_commands(finished: Finished, prepared: Prepared) -> Iterator[tuple[str, str]]:
+    """Yield what to type next, as it works from the folder where the run was started, and what it is for."""
+    named = shlex.quote(_named(finished.folder))
+    counts = finished.counts
+    if finished.reason == "budget":
+        yield f"trialplate resume {named} --max-cost AMOUNT", "asks what was left out; the amount is of the whole run"
+        yield f"trialplate report {named}", ""
+        return
+    if finished.exit_code:
+        yield f"trialplate resume {named}", "asks what is unknown, keeps what is decided"
+        yield f"trialplate report {named}", ""
+        return
+    wrong = counts.planned - counts.passed
+    yield f"trialplate report {named}", f"shows the {counted(wrong, 'trial')} not passed" if wrong else ""
+    if prepared.narrowing is not None:
+        yield "trialplate run --yes", "the whole plan: a pilot never decides"
+        return
+    candidates = [item.name for item in prepared.plan.configurations if item.role == "candidate"]
+    there = [name for name in candidates if name in prepared.matrix.counts]
+    if there:
+        yield f"trialplate gate {named} --model {shlex.quote(there[0])}", "exit 0 only if it is accepted"
+
+
+def _named(folder: Path) -> str:
+    """Return how the run is named from here: its id inside its project, else its path."""
+    above = ledger_above(Path.cwd())
+    inside = above is not None and above.parent == folder.parent.parent
+    return folder.name if inside else os.path.relpath(folder)
+
+
+# ------------------------------------------------------------------------------------------------- for programs
+
+
+def result(finished: Finished, prepared: Prepared, view: View) -> dict[str, Any]:
+    """Return the object that `--json` prints: stable names; what is unknown is null, and never 0."""
+    tally = view.tally or Tally(view.total)
+    rows = []
+    for name in view.planned:
+        sums, row = tally.of_configuration(name), view.row(name)
+        metrics = {}
+        for metric in metric_names(prepared.matrix):
+            mean, known, cells = _mean(metric, prepared.matrix, name, sums, row)
+            metrics[metric] = {"mean": None if mean is None else round(float(mean), 6), "known": known, "cells": cells}
+        priced = name in view.currencies and not sums.costs_unknown
+        rows.append(
+            {
+                "name": name,
+                "planned": view.planned[name],
+                "outcomes": row,
+                "metrics": metrics,
+                "cost": {"currency": view.currencies[name], "nano": sums.cost_nano} if priced else None,
+                "causes": {cause: number for cause, number in sums.causes.items() if number},
+            }
+        )
+    return {
+        "run_id": finished.run_id,
+        "reason": finished.reason,
+        "exit_code": finished.exit_code,
+        "pilot": prepared.narrowing is not None,
+        "counts": codec.to_json(finished.counts),
+        "configurations": rows,
+        "next": [command for command, _ in next_commands(finished, prepared)],
+    }
+
+
+def ended_event(finished: Finished, view: View) -> str:
+    """Return the last event of a run."""
+    said = {"run_id": finished.run_id, "reason": finished.reason, "exit_code": finished.exit_code}
+    return event_line("run.ended", **said, **totals(view))

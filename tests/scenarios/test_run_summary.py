@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The end of a run: a table with the report's own numbers, what is unknown and why, and commands that work as typed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from chat_server import ChatServer
+from server_thread import ServerThread
+from small_project import Said, SmallProject, plan_text
+
+from trialplate.cli.main import main
+from trialplate.cli.summary import WHY
+from trialplate.record.entries import HarnessCause, OwnCause
+
+HOSTED = '  hosted: {{runner: openai-compatible, url: "{url}", model: m-small, pricing: {{input: "1", output: "2"}}, '
+HOSTED += "retry: {{max_retries: 0}}}}"
+
+
+def commands(said: Said) -> list[list[str]]:
+    """Return the commands that are told to be next, as a shell reads them."""
+    told = re.findall(r"^(?:next:|     ) (trialplate .*)$", said.err, re.MULTILINE)
+    return [shlex.split(line, comments=True)[1:] for line in told]
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    """Return the cells of the table's rows by configuration."""
+    lines = text[text.index("configuration ") :].splitlines()
+    cells = [re.split(r" {2,}", line) for line in lines]
+    return {row[0]: row[1:] for row in cells if len(row) > 3}
+
+
+def test_table_has_the_numbers_of_the_report(fresh: SmallProject) -> None:
+    """A first look and the signed record say the same, metric by metric."""
+    said = fresh("run", "--yes")
+    assert "complete: 7 passed, 9 failed of 16 trials in 16 attempts" in said.err
+    summary, report = rows(said.err), rows(fresh("report").out)
+    for name in ("good", "bad"):
+        first = dict(zip(summary["configuration"], summary[name], strict=True))
+        whole = dict(zip(report["configuration"], report[name], strict=True))
+        assert (first["passed"], first["failed"]) == (whole["passed"], whole["failed"])
+        for metric in ("correct", "trial_pass_rate"):
+            assert first[metric] == whole[metric].partition(" ")[0]
+        assert first["cost"] == "unknown" == whole["cost"]
+
+
+def test_next_commands_of_a_complete_run_work_as_typed(fresh: SmallProject) -> None:
+    """First what did not pass, then the gate."""
+    said = fresh("run", "--yes")
+    assert commands(said) == [["report", said.out.strip()], ["gate", said.out.strip(), "--model", "good"]]
+    assert [fresh(*typed).code for typed in commands(said)] == [0, 0]
+
+
+def test_next_commands_name_the_run_by_its_path_outside_of_the_project(fresh: SmallProject, tmp_path: Path) -> None:
+    """Whoever runs a plan from elsewhere can go on from there, also where a folder's name has a blank."""
+    moved = fresh.root.rename(tmp_path / "my project")
+    project = SmallProject(moved, fresh.home)
+    out, err = io.StringIO(), io.StringIO()
+    with project.environment(), contextlib.chdir(tmp_path):
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            assert main(["run", "--yes", str(moved)]) == 0
+        typed = commands(Said(0, out.getvalue(), err.getvalue()))
+        assert typed[0][0] == "report"
+        assert typed[0][1].startswith("my project/runs/")
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            assert [main(words) for words in typed] == [0, 0]
+
+
+def test_pilot_leads_to_the_whole_plan_and_not_to_a_gate(fresh: SmallProject) -> None:
+    """It never decides."""
+    said = fresh("run", "--yes", "--limit", "1")
+    assert [words[0] for words in commands(said)] == ["report", "run"]
+    assert "a pilot never decides" in said.err
+
+
+def test_run_with_unknown_trials_says_why_and_leads_to_resume(tmp_path: Path) -> None:
+    """What helps stands beside the cause; the exit code is told in words; resume works as typed once it can."""
+    steps = [{"status": 401, "json": {"error": {"message": "no"}}}]
+    with ServerThread(ChatServer(steps)) as server:
+        project = SmallProject.write(tmp_path, plan_text(HOSTED.format(url=server.url), repeats=1))
+        said = project("run", "--yes")
+        assert said.code == 4
+        assert "\nincomplete: 0 passed, 0 failed, 4 error of 4 trials in 4 attempts\n" in said.err
+        assert "none of 4" in said.err
+        assert "unknown: hosted: 4 authentication: the key was refused" in said.err
+        assert "4 trials unknown, neither passed nor failed; the record is signed and valid (exit 4)" in said.err
+        assert [words[0] for words in commands(said)] == ["resume", "report"]
+        server.steps.clear()
+        again = project(*commands(said)[0])
+        assert again.code == 0, again.err
+        assert [words[0] for words in commands(again)] == ["report", "gate"]
+
+
+def test_mean_over_fewer_trials_than_planned_says_so(tmp_path: Path) -> None:
+    """Two of four answered: the mean is of two, in words."""
+    right = {
+        "json": {
+            "id": "1",
+            "model": "m-small",
+            "choices": [{"message": {"content": "Paris 4"}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 10, "completion_tokens": 5},
+        }
+    }
+    with ServerThread(ChatServer([right, right, {"status": 500}])) as server:
+        project = SmallProject.write(tmp_path, plan_text(HOSTED.format(url=server.url), repeats=1))
+        said = project("run", "--yes", "-j", "1")
+    assert said.code == 4
+    assert "1.0000 over 2 of 4" in said.err
+    assert "0.0000 USD + 2 unknown" in said.err
+
+
+def test_every_cause_of_an_error_has_words() -> None:
+    """Nobody is left with a word of ours."""
+    own_alone = {"empty", "refusal", "truncated", "rejected_request", "exit_status", "too_long"}
+    assert {*get_args(OwnCause), *get_args(HarnessCause)} - own_alone == set(WHY)
+
+
+@pytest.mark.parametrize("flags", [["--quiet"], ["-q"]])
+def test_quiet_run_prints_its_id_alone(fresh: SmallProject, flags: list[str]) -> None:
+    """And an error all the same, if there is one."""
+    said = fresh("run", "--yes", *flags)
+    assert said.out == f"{fresh.last.name}\n"
+    assert "began the ledger" in said.err, "a key and a ledger are never made in silence"
+    said = fresh("run", "--yes", *flags)
+    assert (said.out, said.err) == (f"{fresh.last.name}\n", "")
