@@ -115,6 +115,9 @@ def play(board: Board, key: tuple[str, str, int], repeat: Repeat, metric: str = 
     """Fold one trial into a board."""
     if repeat is None:
         return
+    if repeat == "skipped":
+        board.end(TrialEnd(trial=key, attempt=1, outcome="skipped", cause="budget"))
+        return
     board.start(TrialStart(trial=key, attempt=1))
     if repeat == "lost":
         return

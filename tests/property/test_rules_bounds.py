@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from small_runs import DIGEST, NAME, Repeat, asked, at_least, at_most, board_of, configuration, must_pass, plan_of
 
 from trialplate.engine.before import Before
-from trialplate.engine.seats import Seats
+from trialplate.engine.seats import Seat, Seats
 from trialplate.engine.tally import Tally
-from trialplate.engine.trial import Journal, Seat, TrialRunner
+from trialplate.engine.trial import Journal, TrialRunner
 from trialplate.record import codec
-from trialplate.record.entries import Call, TrialEnd, TrialStart
+from trialplate.record.entries import Call, TrialEnd, TrialKey, TrialStart
 from trialplate.record.matrix import narrow
 from trialplate.record.values import Json, MatrixLine, Plan, Retry, Rule, Selector
 from trialplate.rules.cells import MICRO, Board
@@ -159,7 +159,9 @@ def test_estimate_equals_fraction_arithmetic(rows: list[list[int]], threshold: s
 _CONFIGURATION = configuration(retry=Retry(max_retries=2, initial_delay_ms=0))
 _PLAN = plan_of(3, repeats=2, configurations=[_CONFIGURATION])
 _KEYS = list(narrow(_PLAN, None).trials())
-_STEPS = st.sampled_from(["right", "wrong", "cut", "refused", "refused late", "bad", "timeout", "stop", "stop waiting"])
+_STEPS = st.sampled_from(
+    ["right", "wrong", "cut", "refused", "refused late", "bad", "timeout", "stop", "stop waiting", "left out"]
+)
 
 
 class _Scripted:
@@ -179,8 +181,6 @@ class _Scripted:
         if step == "stop":
             this.cancel()
             await asyncio.sleep(0)
-        if step == "stop waiting":
-            asyncio.get_running_loop().call_soon(this.cancel)
         if step == "timeout":
             raise Failure("timeout", "too slow", sent=True, calls=calls)
         if step == "bad":
@@ -205,8 +205,23 @@ async def _run(trials: list[tuple[list[str], bool] | None]) -> tuple[Tally, list
         scorers = {name: [(_PLAN.scorers[0], made)] for name in cases}
         seats = Seats({NAME: seat}, scorers, Secrets(), [])
         runner = TrialRunner(seats, cases, journal, tally, Before())
-        await asyncio.gather(asyncio.create_task(runner.run(key)), return_exceptions=True)
+        await asyncio.gather(asyncio.create_task(_attempts(runner, key, script[0])), return_exceptions=True)
     return tally, lines
+
+
+async def _attempts(runner: TrialRunner, key: TrialKey, steps: list[str]) -> None:
+    """Do with one trial what a schedule may do."""
+    trial = runner.open(key)
+    while True:
+        step = steps[min(trial.number, len(steps)) - 1]
+        if step == "left out":
+            runner.skip(trial)
+            return
+        if (await runner.attempt(trial)).delay_s is None:
+            return
+        if step == "stop waiting":
+            runner.abandon(trial)
+            return
 
 
 @settings(max_examples=100)

@@ -160,6 +160,8 @@ def run(
     models: parameters.ModelsOption = None,
     repeats: Annotated[int | None, typer.Option(metavar="N", min=1, help="A pilot: at most N repeats.")] = None,
     cache: parameters.CacheOption = None,
+    max_cost: parameters.MaxCostOption = None,
+    max_time: parameters.MaxTimeOption = None,
     jobs: parameters.JobsOption = None,
     json: parameters.EventsOption = False,
     quiet: parameters.QuietOption = False,
@@ -175,6 +177,8 @@ def run(
         models=models,
         repeats=repeats,
         cache=cache,
+        max_cost=max_cost,
+        max_time=max_time,
         jobs=jobs,
         json=json,
         quiet=quiet,
@@ -186,6 +190,8 @@ def run(
 @app.command()
 def resume(
     run: parameters.RunArgument,
+    max_cost: parameters.MaxCostOption = None,
+    max_time: parameters.MaxTimeOption = None,
     jobs: parameters.JobsOption = None,
     json: parameters.EventsOption = False,
     quiet: parameters.QuietOption = False,
@@ -198,7 +204,7 @@ def resume(
     from trialplate.cli.resume import resume as resume_run
 
     manner = Manner(json=json, quiet=quiet, colour=colour_mode(color))
-    return resume_run(run, manner, jobs=jobs, ledger=ledger)
+    return resume_run(run, manner, max_cost=max_cost, max_time=max_time, jobs=jobs, ledger=ledger)
 
 
 @app.command()

@@ -22,6 +22,8 @@ __all__ = [
     "JobsOption",
     "JsonOption",
     "LedgerOption",
+    "MaxCostOption",
+    "MaxTimeOption",
     "ModelsOption",
     "PlanArgument",
     "QuietOption",
@@ -94,4 +96,10 @@ ConfigurationOption = Annotated[
 SchemaArgument = Annotated[
     str | None,
     typer.Argument(metavar="NAME", autocompletion=complete.schemas, help="Which format; without it, they are listed."),
+]
+MaxCostOption = Annotated[
+    str | None, typer.Option(metavar="AMOUNT", help="Begin no attempt by which the run could cost more than this.")
+]
+MaxTimeOption = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Begin no attempt after this time: 90, 90s, 30m, 2h.")
 ]

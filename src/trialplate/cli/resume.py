@@ -7,6 +7,7 @@ import json
 import os
 from pathlib import Path
 
+from trialplate.cli.ceiling import read_ceiling
 from trialplate.cli.progress import Manner, Progress
 from trialplate.cli.project import open_ledger, verified_ledger
 from trialplate.engine.prepare import Prepared
@@ -21,8 +22,15 @@ from trialplate.verify.output import tell
 __all__ = ["resume"]
 
 
-def resume(name: str, manner: Manner, *, jobs: int | None, ledger: Path | None) -> int:
-    """Finish a run; returns the exit code."""
+def resume(
+    name: str, manner: Manner, *, max_cost: str | None, max_time: str | None, jobs: int | None, ledger: Path | None
+) -> int:
+    """Finish a run; returns the exit code.
+
+    Args:
+        max_cost, max_time: over the plan's budget; the cost is that of the whole run, what was spent before included.
+    """
+    ceiling = read_ceiling(max_cost, max_time)
     run = find_run(name, Path.cwd(), ledger)
     folder = given_ledger(Path.cwd(), ledger) if ledger else ledger_above(run)
     if folder is None:
@@ -41,7 +49,9 @@ def resume(name: str, manner: Manner, *, jobs: int | None, ledger: Path | None) 
 
     with record_lock(run), progress:
         view, writer, key = open_ledger(folder)
-        done = resume_run(run, view, writer, key, os.environ, at_once=jobs, resumed=resumed, watch=progress)
+        done = resume_run(
+            run, view, writer, key, os.environ, at_once=jobs, ceiling=ceiling, resumed=resumed, watch=progress
+        )
     if isinstance(done, Finished):
         progress.finished(done)
         return done.exit_code

@@ -11,18 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast, get_args
 
+from trialplate.cli.ceiling import budget_warning, budget_words, read_ceiling
 from trialplate.cli.colour import colour_mode
 from trialplate.cli.mark_words import choose_words, rule_words, supersedes_words
 from trialplate.cli.progress import Manner, Progress
 from trialplate.cli.project import begin_ledger, open_ledger
 from trialplate.engine.commits import superseded
-from trialplate.engine.estimate import estimate
+from trialplate.engine.estimate import bounds_of, estimate
 from trialplate.engine.prepare import Prepared, prepare
 from trialplate.errors import EXIT_DONE, UsageError
 from trialplate.record import codec
 from trialplate.record.entries import Narrowing
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import CacheMode, Plan
+from trialplate.spec.limits import Ceiling
 from trialplate.spec.nearest import suggestion
 from trialplate.verify.findings import counted
 from trialplate.verify.known import config_folder, read_known
@@ -46,6 +48,8 @@ class RunOptions:
     cache: str | None
     jobs: int | None
     json: bool
+    max_cost: str | None = None
+    max_time: str | None = None
     quiet: bool = False
     color: str | None = None
 
@@ -66,6 +70,10 @@ class RunOptions:
             there = get_args(CacheMode)
             raise UsageError(f"--cache {self.cache}: there is {', '.join(there)}", hint=suggestion(self.cache, there))
         return cast("CacheMode | None", self.cache)
+
+    def ceiling(self) -> Ceiling:
+        """Return what --max-cost and --max-time say."""
+        return read_ceiling(self.max_cost, self.max_time)
 
 
 def _names(option: str, text: str | None) -> tuple[str, ...]:
@@ -96,7 +104,8 @@ def run_plan(plan: Path, options: RunOptions) -> int:
     at_once = options.jobs or prepared.plan.concurrency
     progress = Progress(options.manner())
     progress.plan(prepared, at_once=at_once)
-    for warning in prepared.frozen.warnings:
+    bounds = bounds_of(prepared.plan, prepared.matrix, prepared.opened, prepared.cases)
+    for warning in (*prepared.frozen.warnings, *budget_warning(prepared.plan, prepared.matrix, bounds)):
         progress.note("warning", warning)
     for note in _unfinished(view):
         progress.note("note", note)
@@ -112,7 +121,7 @@ def run_plan(plan: Path, options: RunOptions) -> int:
 
 
 def _prepared(plan: Path, secret: bytes, options: RunOptions) -> Prepared:
-    return prepare(plan, secret, cache=options.cache_mode(), narrowing=options.narrowing())
+    return prepare(plan, secret, cache=options.cache_mode(), narrowing=options.narrowing(), ceiling=options.ceiling())
 
 
 def _check_secrets(prepared: Prepared) -> None:
@@ -175,7 +184,8 @@ def _unfinished(ledger: LedgerView) -> Iterator[str]:
 def _print_estimate(prepared: Prepared, project: Path, ledger: Path | None, options: RunOptions) -> None:
     """Print what a run would do and cost at most."""
     plan, matrix = prepared.plan, prepared.matrix
-    estimates = estimate(plan, matrix, prepared.opened, prepared.cases)
+    bounds = bounds_of(plan, matrix, prepared.opened, prepared.cases)
+    estimates = estimate(matrix, bounds)
     if options.json:
         rows = [
             {
@@ -203,7 +213,9 @@ def _print_estimate(prepared: Prepared, project: Path, ledger: Path | None, opti
     told = " + ".join(f"{nano / 1e9:.4f} {currency}" for currency, nano in total.items()) or "nothing that is known"
     rest = f"; unknown: {', '.join(unknown)}" if unknown else ""
     print(f"upper estimate: {'at least ' if unknown else ''}{told}{rest}")
-    for warning in prepared.frozen.warnings:
+    for line in budget_words(plan):
+        print(line)
+    for warning in (*prepared.frozen.warnings, *budget_warning(plan, matrix, bounds)):
         print(f"warning: {visible(warning)}")
     if plan.cache == "replay":
         print("answers are replayed from cassettes: nothing is called")

@@ -140,6 +140,10 @@ def next_commands(finished: Finished, prepared: Prepared) -> Iterator[tuple[str,
     """Yield what to type next, as it works from the folder where the run was started, and what it is for."""
     named = shlex.quote(_named(finished.folder))
     counts = finished.counts
+    if finished.reason == "budget":
+        yield f"trialplate resume {named} --max-cost AMOUNT", "asks what was left out; the amount is of the whole run"
+        yield f"trialplate report {named}", ""
+        return
     if finished.exit_code:
         yield f"trialplate resume {named}", "asks what is unknown, keeps what is decided"
         yield f"trialplate report {named}", ""

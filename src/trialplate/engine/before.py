@@ -29,6 +29,8 @@ class Before:
     sessions: int = 0
     unscored: Mapping[TrialKey, Unscored] = field(default_factory=dict)
     """Answers that came and that nobody could score."""
+    spent_nano: int = 0
+    """What they took out of a budget, unknown costs at their bound."""
 
     def wants(self, key: TrialKey) -> bool:
         """Say whether a trial is to be tried: it is not decided yet."""

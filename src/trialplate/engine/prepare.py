@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from trialplate.engine.estimate import bounds_of
 from trialplate.errors import UsageError
 from trialplate.record import codec
 from trialplate.record.entries import Narrowing
@@ -14,6 +15,7 @@ from trialplate.record.frozen import Json
 from trialplate.record.matrix import Matrix, narrow
 from trialplate.record.values import CacheMode, Case, Plan
 from trialplate.spec.freeze import Frozen, freeze
+from trialplate.spec.limits import Ceiling, check_limits
 from trialplate.spec.nearest import nearest
 from trialplate.spec.project import load_project
 
@@ -44,15 +46,20 @@ def prepare(
     *,
     cache: CacheMode | None = None,
     narrowing: Narrowing | None = None,
+    ceiling: Ceiling | None = None,
 ) -> Prepared:
     """Read and freeze a project, and narrow its matrix.
 
+    Args:
+        cache, ceiling: what the command line says, over what the file says.
+
     Raises:
-        SpecError: the project cannot be used, or its public plan would hold a private text.
+        SpecError: the project cannot be used, its public plan would hold a private text, or its budget or its limits
+            could not be kept.
         UsageError: the narrowing names something that is not there, or leaves nothing.
     """
     project = load_project(path)
-    frozen = freeze(project, secret, cache=cache)
+    frozen = freeze(project, secret, cache=cache, ceiling=ceiling)
     plan = frozen.plan
     if narrowing is not None:
         _check_narrowing(plan, narrowing)
@@ -63,6 +70,7 @@ def prepare(
         raise UsageError("this selection leaves no trial", hint="select at least one case and one configuration")
     opened = {commitment: opening.value for commitment, opening in frozen.openings.items()}
     cases = {case.id: codec.decode(Case, opened[case.commitment], case.id) for case in plan.test_set.cases}
+    check_limits(plan, matrix, bounds_of(plan, matrix, opened, cases), project.document.where)
     return Prepared(project.root, frozen, matrix, narrowing, opened, cases)
 
 

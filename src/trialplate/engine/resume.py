@@ -16,7 +16,9 @@ from pathlib import Path
 
 from trialplate import __version__
 from trialplate.engine.before import Before, Unscored
+from trialplate.engine.budget import Spending
 from trialplate.engine.environment import environment_of
+from trialplate.engine.estimate import bounds_of
 from trialplate.engine.prepare import Prepared
 from trialplate.engine.run import begin_record
 from trialplate.engine.seats import open_seats
@@ -36,13 +38,14 @@ from trialplate.record.matrix import narrow
 from trialplate.record.values import Case, Plan
 from trialplate.rules.cells import Board, most_attempts
 from trialplate.spec.freeze import Frozen
+from trialplate.spec.limits import Ceiling, check_limits, laid_over
 from trialplate.spec.project import pin_digest
 from trialplate.verify.cell_checks import CellChecks
 from trialplate.verify.content import openings
 from trialplate.verify.findings import Report, counted
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
 from trialplate.verify.log_file import LogFile, record_entries
-from trialplate.verify.record_view import plan_commitments, read_plan, read_record
+from trialplate.verify.record_view import RecordView, plan_commitments, read_plan, read_record
 
 __all__ = ["Resumed", "resume_run"]
 
@@ -74,6 +77,7 @@ def resume_run(
     environ: Mapping[str, str],
     *,
     at_once: int | None = None,
+    ceiling: Ceiling | None = None,
     resumed: Callable[[Resumed, Prepared], None] = lambda state, prepared: None,
     watch: Watch | None = None,
 ) -> Finished | Resumed:
@@ -83,7 +87,8 @@ def resume_run(
 
     Args:
         folder: the run's folder.
-        at_once: trials under way at the same time; the plan's number by default.
+        at_once: attempts under way at the same time; the plan's number by default.
+        ceiling: of cost, over all sessions of the run, and of time, from now on; the plan's budget by default.
         resumed: told what there is to do, before anything is asked.
         watch: told how it goes.
 
@@ -102,6 +107,7 @@ def resume_run(
     _require(report)
     prepared, opened = _prepared(folder, entry.body)
     _check_files(prepared)
+    _check_budget(prepared, ceiling or Ceiling())
     with ExitStack() as closing:
         seats = closing.enter_context(open_seats(prepared, environ))
         content = closing.enter_context(ContentWriter(folder))
@@ -122,13 +128,18 @@ def resume_run(
             start = _appended(ledger, entry)
             record = closing.enter_context(begin_record(folder, ledger.origin, prepared, start, key, content))
         else:
-            root = "sha256:" + view.signed.checkpoint.root.hex()
-            writer.append("run.resume", codec.to_json(Pin(run_id=folder.name, size=view.size, root=root)))
-            again = RunReopen(adopted=record.adopted, reason=last, environment=environment_of(prepared.project))
-            record.write("run.reopen", codec.to_json(again))
-            record.sync()
-        session = Session(folder.name, folder, record, content, writer, prepared, before)
+            _say_again(view, record, writer, prepared, last)
+        session = Session(folder.name, folder, record, content, writer, prepared, before, ceiling)
         return session.run(seats, at_once or prepared.plan.concurrency, watch or Watch())
+
+
+def _say_again(view: RecordView, record: RecordWriter, writer: LedgerWriter, prepared: Prepared, last: str) -> None:
+    """Let first the ledger and then the record say that the run goes on."""
+    root = "sha256:" + view.signed.checkpoint.root.hex()
+    writer.append("run.resume", codec.to_json(Pin(run_id=view.run_id, size=view.size, root=root)))
+    again = RunReopen(adopted=record.adopted, reason=last, environment=environment_of(prepared.project))
+    record.write("run.reopen", codec.to_json(again))
+    record.sync()
 
 
 # ---------------------------------------------------------------------------------------------------- what there is
@@ -202,6 +213,14 @@ def _check_files(prepared: Prepared) -> None:
                 )
 
 
+def _check_budget(prepared: Prepared, ceiling: Ceiling) -> None:
+    """Refuse a budget that could not hold: it may be other than the one that the run began with."""
+    plan = prepared.plan
+    plan = plan.replace(budget=laid_over(plan.budget, plan.configurations, ceiling))
+    bounds = bounds_of(plan, prepared.matrix, prepared.opened, prepared.cases)
+    check_limits(plan, prepared.matrix, bounds, lambda path: f"plan.json: {'.'.join(map(str, path))}")
+
+
 def _notes(plan: Plan, content: ContentWriter) -> list[str]:
     """Say what is not as a finished session would have left it."""
     notes = [str(content.set_aside)] if content.set_aside is not None else []
@@ -236,12 +255,15 @@ def _fold(folder: Path, prepared: Prepared, size: int) -> tuple[Before, str]:
     checks = CellChecks(prepared.plan, prepared.matrix, board, report)
     unscored: dict[TrialKey, TrialEnd] = {}
     last = "killed"
+    spending = Spending(bounds_of(prepared.plan, prepared.matrix, prepared.opened, prepared.cases))
     log = LogFile(folder / RECORD, f"runs/{folder.name}/{RECORD}", size)
     for where, _, body in record_entries(log):
         if isinstance(body, TrialStart):
             checks.start(body, where)
+            spending.start(body)
         elif isinstance(body, TrialEnd):
             checks.end(body, where)
+            spending.end(body)
             unscored.pop(body.trial, None)
             if (cell := board.cells.get(body.trial)) is not None and cell.answer is not None:
                 unscored[body.trial] = body
@@ -251,7 +273,7 @@ def _fold(folder: Path, prepared: Prepared, size: int) -> tuple[Before, str]:
             checks.sessions += 1
             last = "killed"
     _require(report)
-    return Before(board.cells, checks.sessions, _opened(folder, unscored)), last
+    return Before(board.cells, checks.sessions, _opened(folder, unscored), spending.nano), last
 
 
 def _opened(folder: Path, unscored: Mapping[TrialKey, TrialEnd]) -> dict[TrialKey, Unscored]:

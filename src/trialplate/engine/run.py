@@ -44,10 +44,10 @@ def run_prepared(
     started: Callable[[str, Commitments], None] = lambda run_id, made: None,
     watch: Watch | None = None,
 ) -> Finished:
-    """Run a prepared plan to its end, an interrupt, or five infrastructure errors in a row.
+    """Run a prepared plan to its end, an interrupt, five infrastructure errors in a row, or the end of its budget.
 
     Args:
-        at_once: trials under way at the same time.
+        at_once: attempts under way at the same time.
         started: told the run id and what was committed, before the first call.
         watch: told how it goes.
 

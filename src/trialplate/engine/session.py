@@ -15,9 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from trialplate.engine.admission import Admission
 from trialplate.engine.before import Before
+from trialplate.engine.budget import Purse
+from trialplate.engine.estimate import bounds_of
+from trialplate.engine.pace import Pace
 from trialplate.engine.prepare import Prepared
-from trialplate.engine.schedule import Stop, drive
+from trialplate.engine.schedule import Monotonic, Schedule, Stop, lane_of
 from trialplate.engine.seats import Seats
 from trialplate.engine.tally import Tally
 from trialplate.engine.trial import Journal, TrialRunner
@@ -28,11 +32,15 @@ from trialplate.ledger.ledger_writer import LedgerWriter
 from trialplate.ledger.record_writer import RecordWriter
 from trialplate.record import codec
 from trialplate.record.entries import Counts, Pin, RunClose, RunEnd, TrialEnd
+from trialplate.record.values import Budget
+from trialplate.spec.limits import Ceiling, laid_over
 
 __all__ = ["Finished", "Session"]
 
 PIN_EVERY_S = 60.0
 SYNC_EVERY_S = 0.1
+LOOK_EVERY_S = 0.25
+"""How often whoever watches hears what is waited for."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +50,12 @@ class Finished:
     run_id: str
     folder: Path
     reason: str
-    """complete, interrupted or infrastructure."""
+    """complete, interrupted, infrastructure, budget or time."""
     counts: Counts
     causes: Mapping[str, int]
     """Why trials ended in an error, and how many."""
+    left_out: Mapping[str, int]
+    """How many trials of each configuration the budget or the time left out in this session."""
 
     @property
     def exit_code(self) -> int:
@@ -68,11 +78,17 @@ class Session:
         writer: LedgerWriter,
         prepared: Prepared,
         before: Before,
+        ceiling: Ceiling | None = None,
     ) -> None:
-        """Take over a record that is open and signed as far as it goes."""
+        """Take over a record that is open and signed as far as it goes.
+
+        Args:
+            ceiling: what bounds this session in place of the plan's budget.
+        """
         self.run_id, self.folder = run_id, folder
         self.record, self.content, self.writer = record, content, writer
         self.prepared, self.before = prepared, before
+        self.ceiling = ceiling or Ceiling()
         self.tally = Tally(prepared.matrix.size)
         self.tally.take(before.cells)
         self.pinned = False
@@ -81,7 +97,7 @@ class Session:
         """Try every trial that is not decided, and close the record.
 
         Args:
-            at_once: trials under way at the same time.
+            at_once: attempts under way at the same time.
             watch: told how it goes.
 
         Raises:
@@ -93,9 +109,13 @@ class Session:
 
     async def _drive(self, trial: TrialRunner, seats: Seats, at_once: int, watch: Watch) -> str:
         """Run every trial; returns why the session ended."""
-        stop = Stop()
+        admission = self._admission()
+        lanes = {name: lane_of(self.prepared.matrix, name, trial.may_try) for name in self.prepared.matrix.counts}
+        schedule = Schedule(lanes, trial, admission, at_once)
+        stop = Stop(admission.pace.wave)
         beats = [asyncio.create_task(self._beat(SYNC_EVERY_S, self.record.maybe_sync, stop))]
         beats.append(asyncio.create_task(self._beat(PIN_EVERY_S, self.pin, stop)))
+        beats.append(asyncio.create_task(self._beat(LOOK_EVERY_S, lambda: watch.beat(schedule.waiting()), stop)))
         watch.begun(self.tally)
 
         def done(end: TrialEnd) -> None:
@@ -105,10 +125,9 @@ class Session:
                 self.pin()
             watch.ended(end, self.tally)
 
-        trials = (key for key in self.prepared.matrix.trials() if trial.may_try(key))
         try:
             with _signals(stop, lambda: watch.stopping(self.tally)):
-                await drive(trials, trial.run, done, stop, at_once)
+                await schedule.run(done, stop)
             for beat in beats:
                 if beat.done() and beat.exception() is not None:
                     raise beat.exception()  # type: ignore[misc]
@@ -117,7 +136,17 @@ class Session:
                 beat.cancel()
             await asyncio.gather(*beats, return_exceptions=True)
             await seats.close()
-        return stop.reason or "complete"
+        return stop.reason or stop.left_out or "complete"
+
+    def _admission(self) -> Admission:
+        """Return what bounds this session: the plan's budget, or what the command line says over it."""
+        plan, now = self.prepared.plan, Monotonic.now()
+        bounds = bounds_of(plan, self.prepared.matrix, self.prepared.opened, self.prepared.cases)
+        budget = laid_over(plan.budget, plan.configurations, self.ceiling) or Budget()
+        bounded = budget.cost_nano is not None and plan.cache != "replay"  # a replay spends nothing
+        purse = Purse(budget.cost_nano or 0, self.before.spent_nano) if bounded else None
+        ends_at = None if budget.wall_time_ms is None else now + budget.wall_time_ms / 1000
+        return Admission(Pace(plan, now), bounds, purse, ends_at)
 
     async def _beat(self, seconds: float, action: Callable[[], object], stop: Stop) -> None:
         """Do something again and again; what it cannot do ends the session."""
@@ -157,7 +186,7 @@ class Session:
                 counts=counts,
             )
             self.writer.append("run.end", codec.to_json(end))
-        return Finished(self.run_id, self.folder, reason, counts, self.tally.causes)
+        return Finished(self.run_id, self.folder, reason, counts, self.tally.causes, self.tally.left_out)
 
 
 @contextmanager

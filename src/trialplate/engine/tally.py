@@ -53,6 +53,8 @@ class Tally:
     """Attempts that began in this session and have not ended."""
     sums: dict[str, Sums] = field(default_factory=dict)
     """By configuration."""
+    left_out: dict[str, int] = field(default_factory=dict)
+    """Trials of each configuration whose next attempt was not made, for want of money or time."""
 
     def take(self, cells: Mapping[TrialKey, Cell]) -> None:
         """Count what earlier sessions left."""

@@ -12,6 +12,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from trialplate.engine.attempt import Judgement, judge_answer, judge_failure, part_reasoning, retry_delay_s
 from trialplate.engine.before import Before, Unscored
@@ -26,7 +27,7 @@ from trialplate.rules.cost import cost_of
 from trialplate.runners.base import Answer, Failure, Request
 from trialplate.verify.content import SHORTEST_LEAK
 
-__all__ = ["Journal", "TrialRunner"]
+__all__ = ["Journal", "OpenTrial", "Step", "TrialRunner"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,35 @@ class Journal:
     """Returns the commitment that the opening opens."""
 
 
+class OpenTrial:
+    """A trial that has begun and not ended, between its attempts."""
+
+    __slots__ = ("asks", "attempts", "begun", "end", "key", "reasked")
+
+    def __init__(self, key: TrialKey, attempts: range, *, asks: bool, reasked: bool) -> None:
+        self.key, self.attempts = key, attempts
+        self.asks = asks
+        """An answer is asked for; else an earlier one is scored again."""
+        self.reasked = reasked
+        self.begun = False
+        """Some of an answer to the last attempt had come, or the harness had cut it off."""
+        self.end: TrialEnd | None = None
+        """Of the last attempt of this session."""
+
+    @property
+    def number(self) -> int:
+        """Return the number of the next attempt."""
+        return self.attempts[0] if self.end is None else self.end.attempt + 1
+
+
+class Step(NamedTuple):
+    """What an attempt came to: `delay_s` until the next one, or None if the trial has ended."""
+
+    end: TrialEnd
+    failure: Failure | None
+    delay_s: float | None
+
+
 class TrialRunner:
     """Runs trials against their seats and writes down everything that happens."""
 
@@ -45,6 +75,7 @@ class TrialRunner:
         self.seats, self.cases, self.scorers = seats.by_name, cases, seats.scorers
         self.journal, self.tally, self.scrub = journal, tally, seats.secrets.scrub
         self.before = before
+        self._unbegun = {name: self._attempts_after(0, name) for name in self.seats}
 
     def may_try(self, key: TrialKey) -> bool:
         """Say whether a trial is undecided and has an attempt left."""
@@ -52,41 +83,64 @@ class TrialRunner:
 
     def _attempts(self, key: TrialKey) -> range:
         """Return the numbers of the attempts that a trial may have in this session."""
-        retry = self.seats[key[0]].configuration.retry
         cell = self.before.cells.get(key)
-        made = cell.attempts if cell is not None else 0
+        return self._unbegun[key[0]] if cell is None else self._attempts_after(cell.attempts, key[0])
+
+    def _attempts_after(self, made: int, name: str) -> range:
+        retry = self.seats[name].configuration.retry
         most = most_attempts(retry, self.before.sessions + 1)
         return range(made + 1, min(made + retry.max_retries + 1, most) + 1)
 
-    async def run(self, key: TrialKey) -> TrialEnd:
-        """Make the attempts of one trial; returns the last one's end.
+    def open(self, key: TrialKey) -> OpenTrial:
+        """Begin with a trial: which attempts it may have. Nothing is written yet."""
+        cell = self.before.cells.get(key)
+        reasked = cell is not None and (cell.reasked or cell.running or cell.received)
+        return OpenTrial(key, self._attempts(key), asks=key not in self.before.unscored, reasked=reasked)
+
+    async def attempt(self, trial: OpenTrial) -> Step:
+        """Make the next attempt of a trial.
 
         A cancelled attempt is ended as interrupted before the cancellation goes on.
         """
-        seat = self.seats[key[0]]
-        unscored = self.before.unscored.get(key)
-        if unscored is not None:
-            return await self._score_again(seat, key, unscored)
-        cell = self.before.cells.get(key)
-        reasked = cell is not None and (cell.reasked or cell.running or cell.received)
-        begun = False
-        attempts = self._attempts(key)
-        for attempt in attempts:
-            reasked = reasked or begun
-            end, failure, cancelled = await self._attempt(seat, key, attempt, last=attempt == attempts[-1])
-            begun = end.received > 0 or end.ended_by == "harness"
-            try:
-                if cancelled:
-                    raise asyncio.CancelledError
-                if not end.retry or failure is None:
-                    break
-                number = attempt - attempts[0] + 1
-                await asyncio.sleep(retry_delay_s(failure, seat.configuration, number, random.random()))
-            except asyncio.CancelledError:
-                self._done(end, attempts[0], reasked=reasked)
-                raise
-        self._done(end, attempts[0], reasked=reasked)
+        seat = self.seats[trial.key[0]]
+        if not trial.asks:
+            end = await self._score_again(seat, trial.key, self.before.unscored[trial.key])
+            return Step(end, None, None)
+        number, last = trial.number, trial.number == trial.attempts[-1]
+        trial.reasked = trial.reasked or trial.begun
+        end, failure, cancelled = await self._attempt(seat, trial.key, number, last=last)
+        trial.begun = end.received > 0 or end.ended_by == "harness"
+        trial.end = end
+        if cancelled:
+            self.abandon(trial)
+            raise asyncio.CancelledError
+        if not end.retry or failure is None:
+            self.abandon(trial)
+            return Step(end, failure, None)
+        delay = retry_delay_s(failure, seat.configuration, number - trial.attempts[0] + 1, random.random())
+        return Step(end, failure, delay)
+
+    def skip(self, trial: OpenTrial) -> TrialEnd:
+        """Write down that the next attempt of a trial is not made, and count it.
+
+        A trial that was asked before keeps the outcome that it had, and one whose last attempt was lost its line.
+        """
+        end = TrialEnd(trial=trial.key, attempt=trial.number, outcome="skipped", cause="budget")
+        cell = self.before.cells.get(trial.key)
+        if trial.end is not None or cell is None or not cell.running:
+            self.journal.line("trial.end", codec.to_json(end))
+        left_out = self.tally.left_out
+        left_out[trial.key[0]] = left_out.get(trial.key[0], 0) + 1
+        if trial.end is not None:
+            self.abandon(trial)
+        elif cell is None or not cell.attempts:
+            self.tally.trial_done(end, attempts=0, reasked=trial.reasked, before=cell)
         return end
+
+    def abandon(self, trial: OpenTrial) -> None:
+        """Count a trial as its attempts of this session left it."""
+        if trial.end is not None:
+            self._done(trial.end, trial.attempts[0], reasked=trial.reasked)
 
     def _done(self, end: TrialEnd, first: int, *, reasked: bool) -> None:
         """Count a trial whose attempts of this session began with number `first`."""

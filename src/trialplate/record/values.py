@@ -143,6 +143,8 @@ class Pricing(Value):
     output: DecimalText | None = None
     cache_read: DecimalText | None = None
     cache_write: DecimalText | None = None
+    reasoning: DecimalText | None = None
+    """Of the reasoning tokens within the output; absent: as the rest of the output."""
 
 
 class Retry(Value):
@@ -154,10 +156,30 @@ class Retry(Value):
 
 
 class Limits(Value):
-    """Bounds of one attempt."""
+    """Bounds of one attempt, and of how fast attempts at one model follow each other."""
 
     attempt_timeout_ms: Positive = 120_000
     answer_bytes: Positive = 8 * 1024 * 1024
+    requests_per_minute: Positive | None = None
+    tokens_per_minute: Positive | None = None
+
+
+class Provider(Value):
+    """What all models behind one account share: requests and tokens per minute, and requests at once."""
+
+    name: Short
+    requests_per_minute: Positive | None = None
+    tokens_per_minute: Positive | None = None
+    concurrency: Positive | None = None
+
+
+class Budget(Value):
+    """What a run may spend and how long it may begin attempts: no attempt starts that could go beyond."""
+
+    cost_nano: Count | None = None
+    currency: Currency = "USD"
+    wall_time_ms: Positive | None = None
+    when: Literal["before_next_trial"] = "before_next_trial"
 
 
 class AnswerRule(Value):
@@ -189,6 +211,8 @@ class Configuration(Value):
     """The author's version or digest of the thing under test."""
     served: tuple[Short, ...] = ()
     """Further ids under which the far end may answer."""
+    provider: Short | None = None
+    """The account whose limits it shares; absent: its endpoint's host, or its runner."""
     pricing: Pricing | None = None
     role: Literal["candidate", "comparison"] = "candidate"
     retry: Retry = Retry()
@@ -307,6 +331,8 @@ class Plan(Value):
     verdict: Verdicts = Verdicts()
     pass_mark: PassMark
     concurrency: Positive = 4
+    providers: tuple[Provider, ...] = ()
+    budget: Budget | None = None
     order: Literal["interleaved"] = "interleaved"
     cache: CacheMode = "off"
     cassettes: tuple[PlanFile, ...] = ()

@@ -167,7 +167,9 @@ class Board:
         return wrong
 
     def end(self, body: TrialEnd) -> str | None:
-        """Count the end of an attempt."""
+        """Count the end of an attempt, or a trial that was left out."""
+        if body.outcome == "skipped":
+            return self._skip(body)
         cell = self.cells.get(body.trial)
         if cell is None or not cell.running or cell.attempts != body.attempt:
             return f"attempt {body.attempt} ends without having begun"
@@ -194,6 +196,18 @@ class Board:
         if body.retry and body.outcome != "error":
             wrong = "a decided attempt says that it will be tried again"
         return wrong
+
+    def _skip(self, body: TrialEnd) -> str | None:
+        """Note a trial that a budget left out. It is no attempt: what had failed before stays an error."""
+        cell = self.cells.get(body.trial) or Cell()
+        if cell.running or cell.known:
+            return f"attempt {body.attempt} is skipped after one that is {'under way' if cell.running else 'decided'}"
+        if body.attempt != cell.attempts + 1:
+            return f"attempt {body.attempt} is skipped after attempt {cell.attempts}"
+        self.cells[body.trial] = cell
+        if not cell.attempts:
+            cell.outcome, cell.cause = body.outcome, body.cause
+        return None
 
     def of(self, matrix: Matrix, configuration: str) -> Iterator[tuple[str, list[Cell | None]]]:
         """Yield each planned case of a configuration with its repeats; None is a trial that never began."""

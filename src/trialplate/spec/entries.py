@@ -38,6 +38,7 @@ __all__ = [
     "OpenAiCompatibleModel",
     "PricingEntry",
     "Profile",
+    "ProviderEntry",
     "PythonModel",
     "Settings",
     "StandInModel",
@@ -101,6 +102,7 @@ class PricingEntry(Author):
     output: Exact
     cache_read: Exact | None = None
     cache_write: Exact | None = None
+    reasoning: Exact | None = None
 
 
 def _form(value: Any) -> str:
@@ -127,11 +129,24 @@ class Retry(Author):
     max_delay_s: Milliseconds = Field(default="10", validate_default=True)
 
 
+PerMinute = Annotated[int, Field(ge=1, le=10**12)]
+
+
 class Limits(Author):
-    """Bounds of one attempt."""
+    """Bounds of one attempt, and of how fast attempts follow each other."""
 
     attempt_timeout_s: Annotated[Milliseconds, Field(gt=0)] = Field(default="120", validate_default=True)
     answer_bytes: Annotated[int, Field(ge=1, le=2**30)] = 8 * 1024 * 1024
+    requests_per_minute: PerMinute | None = None
+    tokens_per_minute: PerMinute | None = None
+
+
+class ProviderEntry(Author):
+    """What all models behind one account share."""
+
+    requests_per_minute: PerMinute | None = None
+    tokens_per_minute: PerMinute | None = None
+    concurrency: Annotated[int, Field(ge=1, le=1000)] | None = None
 
 
 class AnswerEntry(Author):
@@ -146,6 +161,7 @@ class _Model(Author):
     pricing: Pricing | None = None
     retry: Retry = Retry()
     limits: Limits = Limits()
+    provider: Short | None = None
     subject: Short | None = None
     role: Literal["candidate", "comparison"] = "candidate"
     answer: AnswerEntry = AnswerEntry()

@@ -37,12 +37,14 @@ __all__ = [
     "FilePath",
     "Many",
     "Milliseconds",
+    "Money",
     "Name",
     "OneOrMany",
     "Share",
     "Short",
     "Text",
     "check_path",
+    "money",
 ]
 
 T = TypeVar("T")
@@ -97,6 +99,18 @@ def _milliseconds(value: Any) -> int:
     return int(scaled)
 
 
+def money(value: Any) -> int:
+    """Return an amount as whole 10^-9 of the currency's unit, from its own digits.
+
+    Raises:
+        PydanticCustomError: no such amount.
+    """
+    scaled = Decimal(_exact(value)) * 10**9
+    if scaled != int(scaled) or scaled > 10**15:
+        raise PydanticCustomError("money", "expected an amount up to 1,000,000, with at most nine decimals")
+    return int(scaled)
+
+
 def _one_or_many(value: Any) -> Any:
     if not isinstance(value, str | list | tuple):
         raise PydanticCustomError("one_or_many", "expected a text, or a list of texts; a number needs quotes")
@@ -141,6 +155,8 @@ Share = Annotated[str, BeforeValidator(_exact), AfterValidator(_share), WithJson
 """An exact number between 0 and 1."""
 Milliseconds = Annotated[int, BeforeValidator(_milliseconds), WithJsonSchema(_NUMBER_SCHEMA)]
 """Written in seconds."""
+Money = Annotated[int, BeforeValidator(money), WithJsonSchema(_NUMBER_SCHEMA)]
+"""Written in units of the currency, kept in 10^-9 of one."""
 Name = Annotated[str, _named(values.Name)]
 Short = Annotated[str, _named(values.Short)]
 EnvName = Annotated[str, StringConstraints(pattern="^[A-Za-z_][A-Za-z0-9_]{0,127}$")]

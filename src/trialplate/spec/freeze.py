@@ -21,6 +21,7 @@ from trialplate.record.frozen import Json
 from trialplate.record.values import CacheMode, Case, Opening, Plan, PlanCase, PlanFile, PlanTestSet, Verdicts
 from trialplate.spec import resolve, resolve_scorers
 from trialplate.spec.checks import check, check_leaks
+from trialplate.spec.limits import Ceiling, budget_of, laid_over, providers_of
 from trialplate.spec.project import Project
 
 __all__ = ["TEST_SET_SCHEMA", "Frozen", "cases_root", "freeze", "plain_digest", "portable_digest"]
@@ -41,13 +42,15 @@ class Frozen:
     warnings: tuple[str, ...] = ()
 
 
-def freeze(project: Project, secret: bytes, *, cache: CacheMode | None = None) -> Frozen:
+def freeze(
+    project: Project, secret: bytes, *, cache: CacheMode | None = None, ceiling: Ceiling | None = None
+) -> Frozen:
     """Resolve a project into its plan.
 
     Args:
         project: as `load_project` read it.
         secret: the ledger's secret, from which salts are derived.
-        cache: what the command line says, over what the file says.
+        cache, ceiling: what the command line says, over what the file says.
 
     Raises:
         SpecError: the parts do not fit together, no record could decide under this pass mark, or the public plan
@@ -68,6 +71,8 @@ def freeze(project: Project, secret: bytes, *, cache: CacheMode | None = None) -
         verdict=Verdicts(trial=author.verdict.trial, case=author.verdict.case),
         pass_mark=resolve.pass_mark(project, configurations),
         concurrency=author.run.concurrency,
+        providers=providers_of(project, configurations),
+        budget=laid_over(budget_of(project), configurations, ceiling or Ceiling()),
         order=author.run.order,
         cache=mode,
         cassettes=_cassettes(project, mode),

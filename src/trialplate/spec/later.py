@@ -78,7 +78,6 @@ LATER: tuple[Refusal, ...] = (
     _later("models.*.fallback", "forbidding or allowing answers from another model"),
     _later("models.*.adapter", "reading an agent's exit status, steps and cost"),
     _later("models.*.environment", "choosing where an agent runs"),
-    _later("models.*.limits.requests_per_minute", "a limit on requests per minute", hint="run.concurrency bounds them"),
     _later("scorers.*.type", "the scorer type {value}", *_SCORERS, cut=1, hint=_THIS_SCORERS),
     *(
         _later(f"{place}.kind", "the case kind {value}", "trace", "workspace", hint="this version runs kind: prompt")
@@ -101,7 +100,6 @@ LATER: tuple[Refusal, ...] = (
     _later("pass_mark.rules.*.range", "a metric outside 0 to 1", cut=1),
     _later("pass_mark.rules.*.correct_for_judge", "correcting a judge's verdicts", cut=1),
     _later("pass_mark.rules.*.basis", "a rule over a confidence bound", "bound", cut=1, hint=_ESTIMATE),
-    _later("run.budget", "stopping a run at a cost or a time"),
     _later("run.workspace", "how an agent's workspace is made and kept"),
     _later("run.sandbox", "how containers are bounded"),
 )

@@ -12,12 +12,23 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from trialplate.record.values import CacheMode
-from trialplate.spec.entries import ModelEntry, Profile
-from trialplate.spec.fields import Author, AuthorSelector, FilePath, Many, Name, OneOrMany, Short, Text
+from trialplate.spec.entries import ModelEntry, Profile, ProviderEntry
+from trialplate.spec.fields import (
+    Author,
+    AuthorSelector,
+    FilePath,
+    Many,
+    Milliseconds,
+    Money,
+    Name,
+    OneOrMany,
+    Short,
+    Text,
+)
 from trialplate.spec.marks import MarkEntry
 from trialplate.spec.scorer_entries import ScorerEntry
 
-__all__ = ["AuthorPlan", "MatrixEntry", "RunEntry", "TestSetEntry"]
+__all__ = ["AuthorPlan", "BudgetEntry", "MatrixEntry", "RunEntry", "TestSetEntry"]
 
 
 class Defaults(Author):
@@ -58,12 +69,21 @@ class VerdictEntry(Author):
     case: Literal["all", "majority", "any"] = "all"
 
 
+class BudgetEntry(Author):
+    """What a run may spend, and how long it may go on beginning attempts."""
+
+    cost_usd: Money | None = None
+    wall_time_s: Annotated[Milliseconds, Field(gt=0)] | None = None
+    when: Literal["before_next_trial"] = "before_next_trial"
+
+
 class RunEntry(Author):
     """How a run goes about it; nothing here changes what is asked."""
 
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 4
     order: Literal["interleaved"] = "interleaved"
     cache: CacheMode = "off"
+    budget: BudgetEntry | None = None
 
 
 class AuthorPlan(Author):
@@ -74,6 +94,7 @@ class AuthorPlan(Author):
     test_sets: Annotated[Many[TestSetEntry], Field(min_length=1)]
     profiles: dict[Name, Profile] = {}  # noqa: RUF012  the models are frozen and copy their defaults
     models: Annotated[dict[Name, ModelEntry], Field(min_length=1)]
+    providers: dict[Short, ProviderEntry] = {}  # noqa: RUF012
     matrix: Annotated[Many[MatrixEntry], Field(min_length=1)] | None = None
     repeats: Annotated[int, Field(ge=1, le=10_000)]
     scorers: Annotated[dict[Name, ScorerEntry], Field(min_length=1)]

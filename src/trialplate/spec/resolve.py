@@ -179,6 +179,7 @@ def _common(entry: ModelEntry) -> dict[str, Any]:
         pricing = Pricing(free=True)
     return {
         "runner": entry.runner,
+        "provider": entry.provider,
         "subject": entry.subject,
         "pricing": pricing,
         "role": entry.role,
@@ -188,7 +189,12 @@ def _common(entry: ModelEntry) -> dict[str, Any]:
             initial_delay_ms=entry.retry.initial_delay_s,
             max_delay_ms=entry.retry.max_delay_s,
         ),
-        "limits": Limits(attempt_timeout_ms=entry.limits.attempt_timeout_s, answer_bytes=entry.limits.answer_bytes),
+        "limits": Limits(
+            attempt_timeout_ms=entry.limits.attempt_timeout_s,
+            answer_bytes=entry.limits.answer_bytes,
+            requests_per_minute=entry.limits.requests_per_minute,
+            tokens_per_minute=entry.limits.tokens_per_minute,
+        ),
     }
 
 

@@ -50,26 +50,37 @@ class CellChecks:
 
     def start(self, body: TrialStart, where: str) -> None:
         """Check a trial.start and fold it."""
-        name, case, repeat = body.trial
-        row = self.matrix.counts.get(name)
-        number = self.index.get(case)
-        if row is None or number is None or repeat > row[number]:
-            self.report.found("MATRIX-UNPLANNED", f"{_name(body)} is not in the planned matrix", where)
+        if not self._planned(body, where):
             return
         wrong = self.board.start(body)
         if wrong is not None:
             code = "ATTEMPT-AFTER-DECIDED" if wrong is AFTER_DECIDED else "ATTEMPT-ORDER"
             self.report.found(code, f"{_name(body)}: {wrong}", where)
-        if body.attempt > most_attempts(self.configurations[name].retry, self.sessions):
+        if body.attempt > most_attempts(self.configurations[body.trial[0]].retry, self.sessions):
             self.report.found(
                 "ATTEMPT-TOO-MANY", f"{_name(body)}: attempt {body.attempt} exceeds the plan's retries", where
             )
 
+    def _planned(self, body: TrialStart | TrialEnd, where: str) -> bool:
+        """Say whether a trial is in the matrix; one that is not is a finding."""
+        name, case, repeat = body.trial
+        row, number = self.matrix.counts.get(name), self.index.get(case)
+        planned = row is not None and number is not None and repeat <= row[number]
+        if not planned:
+            self.report.found("MATRIX-UNPLANNED", f"{_name(body)} is not in the planned matrix", where)
+        return planned
+
     def end(self, body: TrialEnd, where: str) -> None:
-        """Check a trial.end and fold it."""
+        """Check a trial.end and fold it; that of a skipped trial has no start, and says nothing but its cause."""
+        skipped = body.outcome == "skipped"
+        if skipped and not self._planned(body, where):
+            return
+        if skipped and body != TrialEnd(trial=body.trial, attempt=body.attempt, outcome="skipped", cause="budget"):
+            self.report.found("CELL-VALUE", f"{_name(body)}: a skipped trial says more than its cause", where)
         wrong = self.board.end(body)
         if wrong is not None:
             self.report.found("ATTEMPT-ORDER", f"{_name(body)}: {wrong}", where)
+        if skipped or wrong is not None:
             return
         configuration = self.configurations[body.trial[0]]
         self._far_end(body, configuration, where)
@@ -80,7 +91,7 @@ class CellChecks:
     def finish(self, closed: RunClose | None, selection: str) -> None:
         """Say what was checked, once the last line is read."""
         absent = self.matrix.size - len(self.board.cells)
-        undecided = sum(1 for cell in self.board.cells.values() if cell.running)
+        undecided = sum(1 for cell in self.board.cells.values() if cell.running or cell.outcome == "skipped")
         if closed is not None and closed.complete and (absent or undecided):
             self.report.found("MATRIX-INCOMPLETE", f"says it is complete; {absent + undecided} trials have no outcome")
         planned = f"{self.matrix.size} planned trials" + (" of a pilot" if selection == "pilot" else "")
@@ -150,8 +161,6 @@ class CellChecks:
             return None
         if body.finish == "length" and body.outcome != "limit":
             return "cut off at its token limit, and yet not a limit"
-        if body.outcome == "skipped":
-            return "a skipped trial has a verdict" if body.verdict else None
         if body.cause is not None and not own:
             return f"{body.outcome} for a cause that is the infrastructure's"
         if body.outcome == "needs_input" or (body.outcome != "passed" and own):

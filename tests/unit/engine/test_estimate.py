@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_runs import asked, configuration, matrix_of, plan_of
 
-from trialplate.engine.estimate import UNSTATED_OUTPUT, estimate
+from trialplate.engine.estimate import bounds_of, estimate, trials_within
 from trialplate.record.entries import Money, Narrowing, Usage
 from trialplate.record.matrix import narrow
 from trialplate.record.values import PlanText, Pricing
 from trialplate.rules.cost import cost_of
+from trialplate.spec.limits import UNSTATED_OUTPUT
 
 SYSTEM, DOCUMENT, ANSWERS = "s" * 43, "d" * 43, "a" * 43
 CASES = {f"q{n}": asked(f"q{n}", input="x" * 300) for n in (1, 2, 3)}
@@ -22,7 +23,8 @@ CASES = {f"q{n}": asked(f"q{n}", input="x" * 300) for n in (1, 2, 3)}
 def estimated(opened: dict[str, Any] | None = None, repeats: int = 2, **fields: Any) -> Any:
     """Estimate one configuration over three cases."""
     plan = plan_of(3, configurations=[configuration(**fields)], repeats=repeats)
-    (found,) = estimate(plan, matrix_of(plan), opened or {}, CASES)
+    matrix = matrix_of(plan)
+    (found,) = estimate(matrix, bounds_of(plan, matrix, opened or {}, CASES))
     return found
 
 
@@ -65,7 +67,8 @@ def test_estimate_unknown_price_is_none_and_free_is_zero() -> None:
 def test_estimate_of_a_pilot_is_of_its_own_trials() -> None:
     """A narrowed matrix costs less, and configurations outside of it are not listed."""
     plan = plan_of(3, configurations=[configuration("m"), configuration("n")], repeats=2)
-    found = estimate(plan, narrow(plan, Narrowing(limit=1, repeats=1, models=("n",))), {}, CASES)
+    matrix = narrow(plan, Narrowing(limit=1, repeats=1, models=("n",)))
+    found = estimate(matrix, bounds_of(plan, matrix, {}, CASES))
     assert [(item.configuration, item.trials) for item in found] == [("n", 1)]
 
 
@@ -73,7 +76,14 @@ _price = st.sampled_from(["0", "0.5", "1", "3.75", "15"])
 
 
 @given(
-    st.builds(Pricing, input=_price, output=_price, cache_read=st.none() | _price, cache_write=st.none() | _price),
+    st.builds(
+        Pricing,
+        input=_price,
+        output=_price,
+        cache_read=st.none() | _price,
+        cache_write=st.none() | _price,
+        reasoning=st.none() | _price,
+    ),
     st.integers(1, 500),
     st.data(),
 )
@@ -84,7 +94,20 @@ def test_estimate_is_not_below_any_usage_within_its_tokens(pricing: Pricing, lim
     read = data.draw(st.integers(0, total))
     written = data.draw(st.integers(0, total - read))
     output = data.draw(st.integers(0, found.output_tokens))
-    cost = cost_of(pricing, Usage(input=total, output=output, cache_read=read, cache_write=written))
+    thought = data.draw(st.none() | st.integers(0, output))
+    usage = Usage(input=total, output=output, cache_read=read, cache_write=written, reasoning=thought)
+    cost = cost_of(pricing, usage)
     assert cost is not None
     assert found.cost is not None
     assert cost.nano <= found.cost.nano
+
+
+def test_trials_within_counts_in_the_order_of_the_matrix() -> None:
+    """How many fit is told from the start of the run on; what is free does not use anything up."""
+    dear = configuration("dear", pricing=Pricing(input="0", output="1"), settings={"max_tokens": 1000})
+    free = configuration("free", pricing=Pricing(free=True))
+    plan = plan_of(3, configurations=[dear, free], repeats=2)
+    matrix = matrix_of(plan)
+    bounds = bounds_of(plan, matrix, {}, CASES)
+    assert [trials_within(matrix, bounds, nano) for nano in (0, 999_999, 1_000_000, 2_500_000)] == [0, 0, 2, 4]
+    assert trials_within(matrix, bounds, 6_000_000) == matrix.size == 12

@@ -4,15 +4,52 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
-from small_runs import ended
+from fake_time import Reply, limited, play
+from small_runs import ended, matrix_of, plan_of
 
-from trialplate.engine.schedule import STOP_AFTER, Stop, drive
-from trialplate.record.entries import TrialEnd, TrialKey
+from trialplate.engine.admission import Admission
+from trialplate.engine.pace import Pace
+from trialplate.engine.schedule import STOP_AFTER, Schedule, Stop, lane_of
+from trialplate.engine.trial import OpenTrial, Step
+from trialplate.record.entries import Narrowing, TrialEnd, TrialKey
+from trialplate.record.matrix import narrow
+from trialplate.record.values import MatrixLine, Selector
 
 KEYS: list[TrialKey] = [("m", f"q{n}", 1) for n in range(1, 21)]
+
+
+class _OneAttempt:
+    """Trials of one attempt each."""
+
+    def __init__(self, run: Callable[[TrialKey], Awaitable[TrialEnd]]) -> None:
+        self._run = run
+
+    def open(self, key: TrialKey) -> OpenTrial:
+        return OpenTrial(key, range(1, 2), asks=True, reasked=False)
+
+    async def attempt(self, trial: OpenTrial) -> Step:
+        return Step(await self._run(trial.key), None, None)
+
+    def skip(self, trial: OpenTrial) -> TrialEnd:
+        raise AssertionError("nothing bounds it")
+
+    def abandon(self, trial: OpenTrial) -> None:
+        raise AssertionError("nothing waits")
+
+
+async def drive(
+    keys: Iterator[TrialKey],
+    run: Callable[[TrialKey], Awaitable[TrialEnd]],
+    done: Callable[[TrialEnd], None],
+    stop: Stop,
+    at_once: int,
+) -> None:
+    """Run a schedule of one lane."""
+    admission = Admission(Pace(plan_of(1), 0.0), {})
+    await Schedule({"m": enumerate(keys)}, _OneAttempt(run), admission, at_once).run(done, stop)
 
 
 class Gate:
@@ -152,6 +189,66 @@ async def test_drive_of_nothing_returns() -> None:
     await drive(iter(()), Gate().run, lambda end: None, Stop(), 4)
 
 
+# ---------------------------------------------------------------------------------------------------------- lanes
+
+
+def test_lanes_together_are_the_matrix_in_its_order() -> None:
+    """With nothing to wait for, trials begin as the matrix orders them, whatever line of it leaves out what."""
+    lines = [
+        MatrixLine(configurations=("a", "b"), repeats=2),
+        MatrixLine(configurations=("c",), cases=Selector(id=("q2", "q3")), repeats=3),
+    ]
+    plan = plan_of(3, configurations=[limited(name) for name in "abc"], lines=lines)
+    for matrix in (matrix_of(plan), narrow(plan, Narrowing(only=("q3", "q1"), models=("c", "b")))):
+        begun = []
+
+        async def run(key: TrialKey, begun: list[TrialKey] = begun) -> TrialEnd:
+            begun.append(key)
+            return ended(key)
+
+        lanes = {name: lane_of(matrix, name, lambda key: True) for name in matrix.counts}
+        schedule = Schedule(lanes, _OneAttempt(run), Admission(Pace(plan, 0.0), {}), 1)
+
+        async def driven(schedule: Schedule = schedule) -> None:
+            await schedule.run(lambda end: None, Stop())
+
+        asyncio.run(driven())
+        assert begun == list(matrix.trials())
+        assert [key for _, key in lane_of(matrix, "b", lambda key: key[2] == 2)] == [
+            key for key in begun if key[0] == "b" and key[2] == 2
+        ]
+
+
+def test_stop_counts_trials_that_wait_for_their_next_attempt() -> None:
+    """A trial between two attempts is no more under way; a stop leaves it as its last attempt did."""
+
+    def stop_it(clock: object, stop: Stop) -> None:
+        if getattr(clock, "time", 0) >= 2:
+            stop.request("interrupted")
+
+    def reply(trial: OpenTrial, now: float) -> Reply:
+        return Reply(status=500, delay_s=100) if trial.key[1] == "q1" else Reply()
+
+    played = play(plan_of(1, configurations=[limited("m")]), {"m": 9}, reply, at_once=1, until=stop_it)
+    assert played.attempts.abandoned == [("m", "q1", 1)]
+    assert played.stop.reason == "interrupted"
+
+
+def test_time_that_is_over_begins_nothing_and_leaves_what_is_under_way() -> None:
+    """No attempt starts from then on, also none of a trial that waits; running ones finish; all are accounted for."""
+
+    def reply(trial: OpenTrial, now: float) -> Reply:
+        return Reply(status=500, delay_s=50) if trial.key[1] == "q1" else Reply(takes_s=4)
+
+    played = play(plan_of(1, configurations=[limited("m")]), {"m": 20}, reply, at_once=2, ends_at=10)
+    assert max(when for when, _, _ in played.attempts.begun) < 10
+    assert played.time == 13
+    assert played.stop.left_out == "time"
+    assert ("m", "q1", 1) in played.attempts.skipped
+    assert len(played.ends) == 20
+    assert sum(end.outcome == "passed" for end in played.ends) + len(played.attempts.skipped) == 20
+
+
 # ------------------------------------------------------------------------------------------------- five in a row
 
 
@@ -189,6 +286,19 @@ async def test_stop_counts_in_a_row_and_by_configuration() -> None:
         stop.saw(outage(number, "b"))
     assert stop.reason is None
     stop.saw(outage(STOP_AFTER, "b"))
+    assert stop.reason == "infrastructure"
+
+
+async def test_stop_refusals_of_one_storm_count_once_and_five_storms_stop() -> None:
+    """A provider that says when to come back is no outage, until nothing gets through for five times of that."""
+    wave = 1
+    stop = Stop(lambda name: wave)
+    for number in range(1, 100):
+        stop.saw(ended(("m", f"q{number}", 1), outcome="error", cause="rate_limited", status=429))
+    assert stop.reason is None
+    for wave in range(2, STOP_AFTER + 1):
+        assert stop.reason is None
+        stop.saw(ended(("m", f"r{wave}", 1), outcome="error", cause="server_error", status=529))
     assert stop.reason == "infrastructure"
 
 

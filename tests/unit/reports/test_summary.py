@@ -197,6 +197,6 @@ def test_failures_are_everything_that_was_not_passed() -> None:
         ("q2", "failed", None),
         ("q3", "limit", "truncated"),
         ("q4", "error", "lost"),
-        ("q5", "skipped", None),
+        ("q5", "skipped", "budget"),
         ("q6", "absent", None),
     ]

@@ -53,6 +53,27 @@ def test_cost_of_zero_and_of_unknown_usage_are_told_apart(item: dict[str, Any]) 
     assert money == (None if expected is None else Money(nano=0, currency="USD"))
 
 
+@pytest.mark.parametrize(
+    ("usage", "nano"),
+    [
+        (
+            Usage(input=1000, output=200, cache_read=400, reasoning=150),
+            600 * 2_000 + 400 * 200 + 50 * 8_000 + 150 * 3_000,
+        ),
+        (Usage(input=10, output=5, reasoning=5), 10 * 2_000 + 5 * 3_000),
+        (Usage(input=10, output=5, reasoning=0), 10 * 2_000 + 5 * 8_000),
+        (Usage(input=10, output=5), 10 * 2_000 + 5 * 8_000),
+        (Usage(input=10, output=5, reasoning=6), None),
+        (Usage(input=10, reasoning=6), None),
+    ],
+    ids=str,
+)
+def test_cost_of_reasoning_at_its_own_rate_replaces_the_outputs(usage: Usage, nano: int | None) -> None:
+    """Reasoning tokens are a part of the output: priced apart they are not priced twice; more than all is no count."""
+    money = cost_of(Pricing(input="2", output="8", cache_read="0.2", reasoning="3"), usage)
+    assert money == (None if nano is None else Money(nano=nano, currency="USD"))
+
+
 def test_cost_of_three_repeats_of_two_cases_adds_up() -> None:
     """K08: sixty tokens are paid for, not the ten of one trial."""
     item = json.loads((CASES / "usage_repeats.json").read_text())

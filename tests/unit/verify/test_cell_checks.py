@@ -117,7 +117,6 @@ def test_end_whatever_the_engine_judges_holds(runner: str, kind: FailureKind, se
         ({"outcome": "error", "cause": None}, "no cause"),
         ({"outcome": "error", "verdict": "passed"}, "has a verdict"),
         ({"outcome": "error", "verdict": "failed"}, "has a verdict"),
-        ({"outcome": "skipped", "verdict": "passed"}, "a skipped trial has a verdict"),
         *[({"outcome": "error", "cause": cause}, "did itself") for cause in sorted(NEVER_ERROR)],
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else "",
@@ -142,6 +141,72 @@ def test_end_error_of_the_thing_under_test_is_no_outage(cause: Any, runner: str)
     assert ("CELL-VERDICT" in again) == (cause in NEVER_ERROR)
 
 
+# ---------------------------------------------------------------------------------------------- left out by a budget
+
+SKIP = TrialEnd(trial=KEY, attempt=1, outcome="skipped", cause="budget")
+
+
+def test_skip_stands_alone_and_may_be_asked_later() -> None:
+    """A trial that the budget left out has a line without a start; a later session makes that very attempt."""
+    lines = Lines().end(SKIP)
+    assert lines.codes == set()
+    assert lines.checks.board.counts(lines.checks.matrix).skipped == 1
+    assert lines.checks.board.attempts == 0
+    assert lines.end(SKIP).start(attempt=1).end(ended(KEY)).codes == set()
+    assert lines.checks.board.counts(lines.checks.matrix).passed == 1
+
+
+def test_skip_after_a_failed_attempt_leaves_the_trial_an_error() -> None:
+    """What was asked and failed is not called left out; the number is that of the attempt that was not made."""
+    lines = Lines().start().end(ended(KEY, outcome="error", retry=True)).end(SKIP.replace(attempt=2))
+    assert lines.codes == set()
+    counts = lines.checks.board.counts(lines.checks.matrix)
+    assert (counts.error, counts.skipped, counts.attempts) == (1, 0, 1)
+    assert lines.start(attempt=2).end(ended(KEY, attempt=2)).codes == set()
+
+
+def test_skip_where_none_can_be_is_found() -> None:
+    """After a decided attempt, while one is under way, of another number, or of a trial outside of the matrix."""
+    assert Lines().start().end(ended(KEY)).end(SKIP.replace(attempt=2)).codes == {"ATTEMPT-ORDER"}
+    assert Lines().start().end(SKIP).codes == {"ATTEMPT-ORDER"}
+    assert Lines().start().end(SKIP.replace(attempt=2)).codes == {"ATTEMPT-ORDER"}
+    assert Lines().end(SKIP.replace(attempt=2)).codes == {"ATTEMPT-ORDER"}
+    assert Lines().end(SKIP.replace(trial=(NAME, "q1", 3))).codes == {"MATRIX-UNPLANNED"}
+    assert Lines().end(SKIP.replace(trial=(NAME, "q9", 1))).codes == {"MATRIX-UNPLANNED"}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"cause": "interrupted"},
+        {"cause": None},
+        {"metrics": {"correct": 0.0}},
+        {"verdict": "passed"},
+        {"cost": Money(nano=0, currency="USD")},
+        {"usage": Usage(input=0)},
+        {"calls": (LIVE,)},
+        {"retry": True},
+        {"received": 1},
+        {"requests": ("r-1",)},
+    ],
+    ids=str,
+)
+def test_skip_says_its_cause_and_nothing_else(fields: dict[str, Any]) -> None:
+    """Nothing was asked, so nothing can have come of it."""
+    assert Lines().end(SKIP.replace(**fields)).codes == {"CELL-VALUE"}
+
+
+def test_complete_with_a_skipped_trial_is_found() -> None:
+    """A record that left something out does not call itself complete."""
+    lines = Lines(plan_of(1)).end(SKIP)
+    counts = lines.checks.board.counts(lines.checks.matrix)
+    lines.checks.finish(RunClose(complete=True, reason="complete", counts=counts), "full")
+    assert lines.codes == {"MATRIX-INCOMPLETE"}
+    lines = Lines(plan_of(1)).end(SKIP)
+    lines.checks.finish(RunClose(complete=False, reason="budget", counts=counts), "full")
+    assert lines.codes == set()
+
+
 # ------------------------------------------------------------------------------------------------------- V17: values
 
 
@@ -157,7 +222,6 @@ def test_end_error_of_the_thing_under_test_is_no_outage(cause: Any, runner: str)
         {"metrics": {"correct": 1.0}, "unknown": {"other": "scorer"}},
         {"outcome": "error", "metrics": {"correct": 1.0}},
         {"outcome": "error", "cause": "scorer", "metrics": {}},
-        {"outcome": "skipped", "metrics": {"correct": 0.0}},
     ],
     ids=str,
 )

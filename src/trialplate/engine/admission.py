@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether an attempt may start now: time, pace and money asked together, and taken all at once or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from trialplate.engine.budget import Purse, charge
+from trialplate.engine.pace import REFUSALS, Hold, Pace
+from trialplate.engine.trial import OpenTrial, Step
+from trialplate.spec.limits import AttemptBounds
+
+__all__ = ["Admission", "LeftOut", "Permit"]
+
+LeftOut = Literal["budget", "time"]
+"""Why a trial is left out."""
+
+
+class Permit(NamedTuple):
+    """What an attempt took, to be settled when it ends."""
+
+    tokens: int
+    nano: int
+    wave: int
+
+
+NOTHING = Permit(0, 0, 0)
+"""Of an attempt that nothing bounds, or that asks nobody."""
+
+
+class Admission:
+    """Lets attempts start. Only the schedule calls it, and never waits between asking and starting."""
+
+    def __init__(
+        self, pace: Pace, bounds: Mapping[str, AttemptBounds], purse: Purse | None = None, ends_at: float | None = None
+    ) -> None:
+        """Take what bounds a session.
+
+        Args:
+            bounds: by configuration.
+            purse: None if money is not bounded.
+            ends_at: the clock's time from which no attempt starts; None if time is not bounded.
+        """
+        self.pace, self.bounds, self.purse, self.ends_at = pace, bounds, purse, ends_at
+
+    def ask(self, trial: OpenTrial, now: float) -> Permit | Hold | LeftOut:
+        """Return a permit, with everything taken; or why the attempt waits; or why it is never made."""
+        if self.ends_at is not None and now >= self.ends_at:
+            return "time"
+        if not trial.asks:
+            return NOTHING
+        name, case_id, _ = trial.key
+        meter = self.pace.meter(name)
+        tokens = 0
+        if meter is not None:
+            if meter.counts_tokens:
+                bound = self.bounds[name].of(case_id)
+                tokens = bound.input_tokens + bound.output_tokens
+            held = meter.hold(tokens, now)
+            if held is not None:
+                if self.purse is not None:
+                    self.purse.step_back(trial)
+                return held
+        nano = 0
+        if self.purse is not None:
+            cost = self.bounds[name].of(case_id).cost
+            answer = self.purse.reserve(trial, None if cost is None else cost.nano)
+            if answer == "never":
+                return "budget"
+            if answer == "wait":
+                return Hold(name, "budget: what is under way could use it up", None)
+            nano = cost.nano if cost is not None else 0
+        return Permit(tokens, nano, 0 if meter is None else meter.begin(tokens, now))
+
+    def settle(self, trial: OpenTrial, permit: Permit, step: Step, now: float) -> None:
+        """Put what an attempt came to in the place of what it took."""
+        if self.purse is not None and permit.nano:
+            self.purse.settle(permit.nano, charge(step.end, permit.nano))
+        meter = self.pace.meter(trial.key[0]) if permit is not NOTHING else None
+        if meter is None:
+            return
+        usage, failure = step.end.usage, step.failure
+        if meter.counts_tokens and usage is not None and usage.input is not None and usage.output is not None:
+            meter.correct(permit.tokens, usage.input + usage.output, now)
+        if failure is None or failure.kind == "bad_reply":
+            meter.account.accepted(now)
+        elif failure.kind == "http_status" and failure.status in REFUSALS:
+            own = step.delay_s if step.delay_s is not None else self.pace.backoff_s(trial.key[0])
+            meter.account.refused(now, permit.wave, failure.status or 0, failure.retry_after_s, own)
+        else:
+            meter.account.failed()

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Money: what an attempt could cost is reserved before it starts, and settled by what it did cost.
+
+Whoever checks and then spends lets everything that is under way pass the check. Here an attempt starts only if all that
+was spent, all that is reserved and its own bound are within the limit together; so no number of attempts at once goes
+beyond it. What cannot be told (an answer without usage, a lost attempt) keeps its reservation for good.
+
+An attempt that does not fit now waits while others could still give money back; those behind it that cost something
+wait with it, so that cheap ones cannot keep a dear one waiting for ever. If nothing is reserved, it never fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from trialplate.record.entries import TrialEnd, TrialKey, TrialStart
+from trialplate.spec.limits import AttemptBounds
+
+__all__ = ["Purse", "Spending", "charge"]
+
+UNBILLED = frozenset(
+    {"refused_connection", "not_started", "replay_miss", "rejected_request", "authentication", "rate_limited"}
+)
+"""Causes for which no model did anything: nobody was asked, or the request was refused as it stood."""
+
+
+def charge(end: TrialEnd, reserved: int) -> int:
+    """Return what an attempt takes out of a budget, in 10^-9 of the currency's unit.
+
+    Args:
+        reserved: the most that it could cost; it stands wherever the actual cost is unknown.
+    """
+    if end.outcome == "skipped" or (end.calls and all(call.replayed for call in end.calls)):
+        return 0
+    if end.cost is not None:
+        return end.cost.nano
+    refused = end.cause == "http_status" and end.status is not None and 400 <= end.status < 500
+    return 0 if refused or end.cause in UNBILLED else reserved
+
+
+class Purse:
+    """What may still be spent."""
+
+    def __init__(self, limit_nano: int, spent_nano: int = 0) -> None:
+        """Begin with what earlier sessions spent: the limit is of all of them together."""
+        self.limit, self.spent, self.reserved = limit_nano, spent_nano, 0
+        self._first: object | None = None
+
+    def reserve(self, who: object, nano: int | None) -> Literal["yes", "wait", "never"]:
+        """Reserve an attempt's bound, if it fits.
+
+        Args:
+            who: the trial, the same object whenever it asks again.
+            nano: the bound; None is unknown, and never fits.
+        """
+        if nano == 0:
+            return "yes"
+        if nano is None:
+            return "never"
+        if self._first not in (None, who):
+            return "wait"
+        if self.spent + self.reserved + nano <= self.limit:
+            self._first = None
+            self.reserved += nano
+            return "yes"
+        if not self.reserved:
+            self._first = None
+            return "never"
+        self._first = who
+        return "wait"
+
+    def step_back(self, who: object) -> None:
+        """Let others ask: this trial is held by something else than money."""
+        if self._first is who:
+            self._first = None
+
+    def settle(self, reserved: int, spent: int) -> None:
+        """Put what was spent in the place of what was reserved."""
+        self.reserved -= reserved
+        self.spent += spent
+
+
+class Spending:
+    """Adds up what a record's attempts took out of a budget, line by line; a lost one counts with its bound."""
+
+    def __init__(self, bounds: Mapping[str, AttemptBounds]) -> None:
+        self._bounds = bounds
+        self._ended = 0
+        self._open: dict[TrialKey, int] = {}
+        self._lost = 0
+
+    def start(self, body: TrialStart) -> None:
+        """Count an attempt that begins."""
+        self._lost += self._open.pop(body.trial, 0)
+        self._open[body.trial] = self._bound(body.trial)
+
+    def end(self, body: TrialEnd) -> None:
+        """Count an attempt that ends."""
+        reserved = self._open.pop(body.trial, 0)
+        self._ended += charge(body, reserved)
+
+    @property
+    def nano(self) -> int:
+        """Return what was spent, in 10^-9 of the currency's unit; an attempt without an end counts as lost."""
+        return self._ended + self._lost + sum(self._open.values())
+
+    def _bound(self, key: TrialKey) -> int:
+        bounds = self._bounds.get(key[0])
+        cost = bounds.of(key[1]).cost if bounds is not None else None
+        return cost.nano if cost is not None else 0

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What bounds a run: its budget, how fast it may ask, and the most that one attempt can take of either.
+
+A budget that could not hold (an unknown price, two currencies) and a pace that could never be kept (one request that is
+larger than a minute's tokens) are refused before anything is spent. The bound of an attempt is one definition: the
+estimate adds it up, a budget reserves it, a limit on tokens takes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from trialplate.errors import SpecError
+from trialplate.record import canonical
+from trialplate.record.entries import Money, Usage
+from trialplate.record.frozen import Json
+from trialplate.record.matrix import Matrix
+from trialplate.record.values import Budget, Case, Configuration, Plan, Provider
+from trialplate.rules.cost import cost_of
+from trialplate.spec.document import Path
+from trialplate.spec.nearest import suggestion
+from trialplate.spec.project import Project
+
+__all__ = [
+    "UNSTATED_OUTPUT",
+    "AttemptBounds",
+    "Bound",
+    "Ceiling",
+    "budget_of",
+    "check_limits",
+    "laid_over",
+    "provider_of",
+    "providers_of",
+]
+
+OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+UNSTATED_OUTPUT = 4096
+"""Output tokens of an attempt whose configuration states no limit: a guess, and said to be one."""
+PER_REQUEST = 16
+"""Input tokens of what stands around the texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """What the command line says of cost and time, over what the plan says."""
+
+    cost_nano: int | None = None
+    """In 10^-9 of the unit of the plan's currency."""
+    wall_time_ms: int | None = None
+
+
+# ------------------------------------------------------------------------------------------------ one attempt's bound
+
+
+class Bound(NamedTuple):
+    """The most that one attempt should take."""
+
+    input_tokens: int
+    output_tokens: int
+    stated: bool
+    """The output's limit is the configuration's own, and no guess."""
+    cost: Money | None
+    """None is an unknown price, never zero."""
+
+
+class AttemptBounds:
+    """The bound of an attempt of one configuration at each case; worked out when it is asked for, and kept."""
+
+    def __init__(self, configuration: Configuration, opened: Mapping[str, Json], cases: Mapping[str, Case]) -> None:
+        sent = [opened[text.commitment] for text in configuration.texts if text.role in ("system", "document", "body")]
+        self._shared = sum(_bytes(text) + 64 for text in sent)
+        self._configuration, self._cases = configuration, cases
+        limits = [configuration.settings.get(name) for name in OUTPUT_LIMITS]
+        stated = [item for item in limits if isinstance(item, int) and not isinstance(item, bool) and item > 0]
+        self._output, self._stated = (max(stated), True) if stated else (UNSTATED_OUTPUT, False)
+        self._known: dict[str, Bound] = {}
+
+    def of(self, case_id: str) -> Bound:
+        """Return the bound of one attempt: input tokens are at most a third of the UTF-8 bytes that are sent."""
+        bound = self._known.get(case_id)
+        if bound is None:
+            size = self._shared + _bytes(self._cases[case_id].input)
+            tokens = -(-size // 3) + PER_REQUEST
+            bound = Bound(tokens, self._output, self._stated, self._cost(tokens))
+            self._known[case_id] = bound
+        return bound
+
+    def _cost(self, tokens: int) -> Money | None:
+        """Return the dearest that these tokens can be, whatever part of them is cached or reasoning."""
+        plain = Usage(input=tokens, output=self._output)
+        inputs = (plain, plain.replace(cache_write=tokens), plain.replace(cache_read=tokens))
+        usages = (usage.replace(reasoning=thought) for usage in inputs for thought in (0, self._output))
+        costs = [cost_of(self._configuration.pricing, usage) for usage in usages]
+        return max((item for item in costs if item is not None), key=lambda item: item.nano, default=None)
+
+
+def _bytes(text: Json) -> int:
+    return len(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else canonical.encode(text))
+
+
+# ------------------------------------------------------------------------------------------------ from author to plan
+
+
+def provider_of(configuration: Configuration) -> str:
+    """Return the account behind a configuration: what the author says, else the endpoint's host, else the runner."""
+    if configuration.provider is not None:
+        return configuration.provider
+    if configuration.endpoint is not None:
+        return urlsplit(configuration.endpoint).netloc
+    return configuration.runner
+
+
+def providers_of(project: Project, configurations: Sequence[Configuration]) -> tuple[Provider, ...]:
+    """Return the limits of the providers that the author names.
+
+    Raises:
+        SpecError: no model is behind that provider; a limit that is not applied must not look like one.
+    """
+    known = {provider_of(item) for item in configurations}
+    made = []
+    for name, entry in project.author.providers.items():
+        if name not in known:
+            raise SpecError(
+                f'no model of the matrix is behind the provider "{name}"',
+                where=project.document.where(("providers", name), key=True),
+                hint=suggestion(name, known),
+            )
+        made.append(Provider(name=name, **entry.model_dump()))
+    return tuple(made)
+
+
+def budget_of(project: Project) -> Budget | None:
+    """Return the budget that the author states."""
+    entry = project.author.run.budget
+    if entry is None or (entry.cost_usd is None and entry.wall_time_s is None):
+        return None
+    return Budget(cost_nano=entry.cost_usd, wall_time_ms=entry.wall_time_s)
+
+
+def laid_over(budget: Budget | None, configurations: Sequence[Configuration], ceiling: Ceiling) -> Budget | None:
+    """Return a budget with what the command line says over it; an amount there is in the currency of the prices."""
+    if ceiling == Ceiling():
+        return budget
+    made = budget or Budget()
+    if ceiling.cost_nano is not None:
+        made = made.replace(
+            cost_nano=ceiling.cost_nano, currency=next(iter(_currencies(configurations)), made.currency)
+        )
+    return made if ceiling.wall_time_ms is None else made.replace(wall_time_ms=ceiling.wall_time_ms)
+
+
+def _currencies(configurations: Sequence[Configuration]) -> list[str]:
+    """Return the currencies of those that cost something, each once."""
+    priced = (item.pricing for item in configurations)
+    return list(dict.fromkeys(item.currency for item in priced if item is not None and not item.free))
+
+
+# ------------------------------------------------------------------------------------------------- what cannot be kept
+
+
+def check_limits(plan: Plan, matrix: Matrix, bounds: Mapping[str, AttemptBounds], where: Callable[[Path], str]) -> None:
+    """Refuse a budget that could not hold and a pace that could never be kept.
+
+    Args:
+        matrix: what is to run; what is left out of it needs no price.
+        bounds: by configuration.
+        where: tells a place in the author's file.
+
+    Raises:
+        SpecError: BUDGET-PRICE, BUDGET-CURRENCY or PACE, with the numbers.
+    """
+    if plan.cache == "replay":
+        return  # nothing is called
+    asked = [item for item in plan.configurations if item.name in matrix.counts and matrix.planned(item.name)]
+    if plan.budget is not None and plan.budget.cost_nano is not None:
+        _check_prices(plan.budget, asked, where)
+    shared = {item.name: item for item in plan.providers}
+    for item in asked:
+        limits: list[tuple[Path, int | None]] = [
+            (("models", item.model, "limits", "tokens_per_minute"), item.limits.tokens_per_minute)
+        ]
+        if (provider := shared.get(provider_of(item))) is not None:
+            limits.append((("providers", provider.name, "tokens_per_minute"), provider.tokens_per_minute))
+        for path, limit in limits:
+            if limit is not None:
+                _check_fits(item, matrix, bounds[item.name], limit, where(path))
+
+
+def _check_prices(budget: Budget, asked: Sequence[Configuration], where: Callable[[Path], str]) -> None:
+    for item in asked:
+        price = item.pricing
+        if price is None or not (price.free or (price.input is not None and price.output is not None)):
+            raise SpecError(
+                f'the price of "{item.model}" is unknown, and a budget cannot bound what it spends',
+                where=where(("models", item.model)),
+                hint="write pricing: with input and output, or pricing: free; or leave the budget out",
+                code="BUDGET-PRICE",
+            )
+    currencies = _currencies(asked)
+    if len(currencies) > 1 or (currencies and currencies[0] != budget.currency):
+        told = f"the budget is in {budget.currency}, and prices are in {' and '.join(currencies)}"
+        if len(currencies) > 1:
+            told = f"prices are in {' and '.join(currencies)}, and one budget cannot bound both"
+        raise SpecError(
+            told,
+            where=where(("run", "budget")),
+            hint="state every price in the budget's currency, or use --max-cost, which is in that of the prices",
+            code="BUDGET-CURRENCY",
+        )
+
+
+def _check_fits(item: Configuration, matrix: Matrix, bounds: AttemptBounds, limit: int, place: str) -> None:
+    """Refuse a limit on tokens that one request alone exceeds: it would never be its turn."""
+    row = matrix.counts[item.name]
+    for case, repeats in zip(matrix.cases, row, strict=True):
+        bound = bounds.of(case.id)
+        output = bound.output_tokens if bound.stated else 0
+        if repeats and bound.input_tokens + output > limit:
+            parts = f"up to {bound.input_tokens} tokens in" + (f" and {output} out" if output else "")
+            raise SpecError(
+                f'one request of "{item.name}" for case "{case.id}" takes {parts}, and {limit} a minute are allowed: '
+                f"{bound.input_tokens + output} > {limit}",
+                where=place,
+                hint="raise the limit, or make the case or the output limit smaller",
+                code="PACE",
+            )
