@@ -143,3 +143,20 @@ def test_forged_verdict_of_a_new_scorer_is_found(ran: SmallProject, tmp_path: Pa
         forger.recount()
         forger.sign()
         assert "CELL-VERDICT" in project.codes(), case
+
+
+def test_scorer_that_changed_meanwhile_is_refused_by_resume(ran: SmallProject, tmp_path: Path) -> None:
+    """The score that is missing would come by another rule than the others; with the pinned one it is asked again."""
+    project = ran.copy_to(tmp_path)
+    (project.root / "check.sh").write_text("""echo '{"score": 1}'\n""", encoding="utf-8")
+    before = (project.last / "record.jsonl").read_bytes()
+    said = project("resume", "latest")
+    assert said.code == 2
+    assert "check.sh" in said.err
+    assert "a scorer's program must stay the same" in said.err
+    assert (project.last / "record.jsonl").read_bytes() == before
+    (project.root / "check.sh").write_text(CHECK, encoding="utf-8")
+    assert project("resume", "latest").code == 4  # the pinned scorer still gives no score
+    again = ends(project)["p2"]
+    assert (again.attempt, again.answer_of, again.unknown, again.calls) == (2, 1, {"cmd": "scorer"}, ())
+    assert project.codes() == set()

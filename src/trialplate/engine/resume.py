@@ -194,23 +194,28 @@ def _prepared(folder: Path, start: RunStart) -> tuple[Prepared, frozenset[str]]:
 
 
 def _check_files(prepared: Prepared) -> None:
-    """Refuse to go on with other programs than those that the plan pins: later answers would be another thing's.
+    """Refuse to go on with other programs than those that the plan pins, of models and of scorers.
+
+    Later answers would be another thing's, and later scores by another rule.
 
     Raises:
         SpecError: FILE-CHANGED, naming the file.
     """
-    for item in prepared.plan.configurations:
-        for file in item.files if item.name in prepared.matrix.counts else ():
-            path = prepared.project / file.path
-            with storage(path, "read"):
-                same = path.is_file() and pin_digest(path.read_bytes()) == file.digest
-            if not same:
-                raise SpecError(
-                    "is not as it was when the run began, and a model's program must stay the same within a run",
-                    where=file.path,
-                    hint="put it back as it was, or waive this run and start another",
-                    code="FILE-CHANGED",
-                )
+    plan = prepared.plan
+    used = [item for item in plan.configurations if item.name in prepared.matrix.counts]
+    pinned = [(file, "a model") for item in used for file in item.files]
+    pinned += [(file, "a scorer") for scorer in plan.scorers for file in scorer.files]
+    for file, whose in pinned:
+        path = prepared.project / file.path
+        with storage(path, "read"):
+            same = path.is_file() and pin_digest(path.read_bytes()) == file.digest
+        if not same:
+            raise SpecError(
+                f"is not as it was when the run began, and {whose}'s program must stay the same within a run",
+                where=file.path,
+                hint="put it back as it was, or waive this run and start another",
+                code="FILE-CHANGED",
+            )
 
 
 def _check_budget(prepared: Prepared, ceiling: Ceiling) -> None:
