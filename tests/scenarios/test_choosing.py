@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -253,6 +254,33 @@ def test_cut_decision_is_held_to_its_digest_and_counts(
     project = many_tags.copy_to(tmp_path)
     forger = Forger(project)
     forger.of("decision")["body"]["cut"][key] = value
+    forger.sign()
+    assert project.as_stranger(tmp_path).codes() == {"DECISION"}
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda body: body["rules"][0]["copies"].pop(),
+        lambda body: body["rules"][0].update(result="inconclusive"),
+        lambda body: body["rules"].clear(),
+        lambda body: body["evidence"][0].update(found="pilot"),
+        lambda body: body.update(decision="accepted", reasons=[]),
+    ],
+    ids=["a copy", "a result", "a rule", "evidence", "decision"],
+)
+def test_cut_decision_is_held_to_the_record_also_where_another_run_is_gone(
+    many_tags: SmallProject, tmp_path: Path, forge: Callable[[Any], object]
+) -> None:
+    """Only what it knew of the run that is not here is taken as stated; its own rules are derived all the same."""
+    project = many_tags.copy_to(tmp_path)
+    first = project.last.name
+    project.run()
+    assert project("gate", first).code == 1
+    shutil.rmtree(project.last)
+    assert project.codes() == set()
+    forger = Forger(project, project.root / "runs" / first)
+    forge(forger.of("decision")["body"])
     forger.sign()
     assert project.as_stranger(tmp_path).codes() == {"DECISION"}
 

@@ -111,6 +111,8 @@ class Cut(Value):
     attempts: Count
     contenders: Count
     """How many of each the whole has."""
+    kept: Count = 0
+    """How many of each list are stated at most."""
 
 
 class Decision(Value):

@@ -12,7 +12,7 @@ from typing import Any
 from trialplate.record import canonical, codec
 from trialplate.record.decisions import Cut, Decision, RuleResult
 
-__all__ = ["MOST_BYTES", "fitted"]
+__all__ = ["MOST_BYTES", "fitted", "kept"]
 
 MOST_BYTES = 60_000
 """A line has at most 65,535: the rest is room for what stands around the decision."""
@@ -26,7 +26,7 @@ def fitted(whole: Decision) -> Decision:
     if len(raw) <= MOST_BYTES:
         return whole
     contenders = whole.choice.contenders if whole.choice is not None else ()
-    cut = Cut(
+    counts = Cut(
         digest=canonical.digest(raw),
         reasons=len(whole.reasons),
         rules=len(whole.rules),
@@ -36,13 +36,13 @@ def fitted(whole: Decision) -> Decision:
     )
     made = whole
     for most in KEPT:
-        made = _kept(whole, most).replace(cut=cut)
+        made = kept(whole, most).replace(cut=counts.replace(kept=most))
         if len(canonical.encode(codec.to_json(made))) <= MOST_BYTES:
             break
     return made
 
 
-def _kept(whole: Decision, most: int) -> Decision:
+def kept(whole: Decision, most: int) -> Decision:
     """Return a decision with at most so many items in each list: those that stand in the way, in their order."""
     rules = tuple(_kept_rule(rule, most) for rule in whole.rules if rule.result != "pass")
     stands = [item for item in whole.attempts if item.status in ("open", "missing") or item.decision == "rejected"]

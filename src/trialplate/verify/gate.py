@@ -21,7 +21,7 @@ from trialplate.record.matrix import model_key, narrow
 from trialplate.record.values import Plan
 from trialplate.rules.attempts import combine, number_of
 from trialplate.rules.cells import Board
-from trialplate.rules.fitting import fitted
+from trialplate.rules.fitting import fitted, kept
 from trialplate.rules.loosening import looser
 from trialplate.rules.passmark import Evaluation, evaluate, evaluate_all
 from trialplate.verify.findings import Finding, Report, counted
@@ -101,8 +101,12 @@ class Gate:
         self._models: dict[str, Mapping[str, str] | None] = {}
         """Model keys by configuration, of a run; None where its plan is not here."""
 
-    def decide(self, configuration: str, before: int | None = None, stated: Decision | None = None) -> Decision:
-        """Return the decision on a configuration, as a ledger can state it.
+    def decide(self, configuration: str) -> Decision:
+        """Return the decision on a configuration as of now, as a ledger can state it."""
+        return fitted(self._decide(configuration, None, None))
+
+    def _decide(self, configuration: str, before: int | None, stated: Decision | None) -> Decision:
+        """Return the whole decision on a configuration.
 
         Args:
             before: as of this ledger entry; None is now.
@@ -124,7 +128,7 @@ class Gate:
             decision, reasons = "inconclusive", ("pilot",)
         elif self.ledger.waived(record.run_id, before):
             decision, reasons = "inconclusive", ("waived",)
-        whole = Decision(
+        return Decision(
             run_id=record.run_id,
             configuration=configuration,
             decision=decision,
@@ -139,7 +143,6 @@ class Gate:
             attempt=number_of(attempts, self._later) if rule.max is not None and start.selection == "full" else 0,
             choice=own.choice,
         )
-        return whole if stated is not None and stated.cut is None else fitted(whole)
 
     def decide_chosen(self) -> tuple[Decision, ...]:
         """Return the decision on the configuration that the mark chooses, or on every candidate if it chooses none."""
@@ -203,12 +206,16 @@ class Gate:
             self.report.found("DECISION", "is about a configuration or a size that this record does not have", where)
             return
         seen, self.unseen = self.unseen, set()
-        derived = self.decide(stated.configuration, entry.seq, stated)
+        derived = whole = self._decide(stated.configuration, entry.seq, stated)
         without, self.unseen = bool(self.unseen), self.unseen | seen
-        # What it says of runs that are not here is cut out of it: only the rest of it can be held to the record.
-        fair = stated.decision != "accepted" or derived.reasons in ((), ("attempt_open",))
-        if without and stated.cut is not None and fair and stated.evidence == derived.evidence:
-            return
+        if stated.cut is not None and without:
+            # What it knew of runs that are not here may be cut out of it: all else is held to the record.
+            fair = stated.decision != "accepted" or whole.reasons in ((), ("attempt_open",))
+            told = ("decision", "reasons", "attempts", "attempt", "cut")
+            derived = kept(whole, stated.cut.kept)
+            derived = derived.replace(**{name: getattr(stated, name) for name in told}) if fair else derived
+        elif stated.cut is not None:
+            derived = fitted(whole)
         if derived != stated:
             wrong = [name for name, value in stated.__dict__.items() if value != getattr(derived, name)]
             said = f"{stated.configuration} is stated {stated.decision}"
