@@ -274,7 +274,7 @@ def test_recording_where_no_model_is_called_is_warned_of(tmp_path: Path) -> None
     """Replaying would have nothing to replay."""
     said = SmallProject.write(tmp_path)("run", "--cache", "live")
     assert said.code == 0
-    assert "there is nothing to record: no model here is called over HTTP" in said.out
+    assert "there is nothing to record: no model here is called\n" in said.out
 
 
 def test_replay_of_a_cassette_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
