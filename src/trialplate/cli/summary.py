@@ -134,6 +134,8 @@ def _remarks(view: View, tally: Tally) -> Iterator[str]:
         for cause, number in tally.of_configuration(name).causes.items():
             if number:
                 yield f"unknown: {visible(name)}: {number} {cause}: {WHY.get(cause, 'the report shows each')}"
+        if left_out := tally.left_out.get(name):
+            yield f"left out: {left_out} of {visible(name)}: the budget's money or time did not suffice"
 
 
 def next_commands(finished: Finished, prepared: Prepared) -> Iterator[tuple[str, str]]:
