@@ -12,7 +12,7 @@ from small_runs import COMMITMENT, DIGEST, asked, case, configuration, plan_of, 
 
 from trialplate.record.entries import Narrowing
 from trialplate.record.matrix import attempt_key, configuration_digest, model_key, narrow, selects
-from trialplate.record.values import Limits, MatrixLine, PlanFile, PlanText, Pricing, Retry, Selector
+from trialplate.record.values import AnswerRule, Limits, MatrixLine, PlanFile, PlanText, Pricing, Retry, Selector
 
 
 @pytest.mark.parametrize(
@@ -165,6 +165,8 @@ _LABELS: list[dict[str, Any]] = [
     {"role": "comparison"},
     {"retry": Retry(max_retries=9)},
     {"limits": Limits(attempt_timeout_ms=1)},
+    {"provider": "gateway"},
+    {"answer": AnswerRule(reasoning="strip")},
 ]
 
 
