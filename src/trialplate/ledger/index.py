@@ -21,7 +21,7 @@ from trialplate.verify.ledger_view import LedgerView
 
 __all__ = ["Index", "IndexedRun", "IndexedTrial", "index_file", "index_state", "open_index"]
 
-WAIT_S = 10.0
+WAIT_S = 30.0
 """How long to wait for another process that brings the index up to date."""
 PIECE = 1_000
 """Rows that are read at once: the database is not held for longer than that."""
@@ -156,6 +156,8 @@ def open_index(view: LedgerView) -> Iterator[Index]:
     Args:
         view: the ledger, which must hold: what it says of runs is passed on as its word.
     """
+    import sqlite_utils  # noqa: F401  here, since it takes long and nobody is to wait for it under the lock
+
     path = index_file(view.folder.parent)
     reason = ""
     db = None

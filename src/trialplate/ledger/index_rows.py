@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from trialplate.errors import FormatError, VerificationError
+from trialplate.record.decisions import Decision
 from trialplate.record.entries import RECORD_TYPES, RunStart, TrialEnd, TrialKey, TrialStart
 from trialplate.record.log import MAX_ENTRY
 from trialplate.record.note import Checkpoint, open_note, parse_checkpoint
@@ -73,6 +74,8 @@ def fill(db: sqlite3.Connection, view: LedgerView) -> None:
     Raises:
         sqlite3.Error: the database cannot be read or written.
     """
+    if is_current(db, view):
+        return
     runs = view.folder.parent / "runs"
     known = {row[0]: row for row in db.execute("SELECT run_id, size, root, bytes, sha256, here FROM runs")}
     starts = view.starts()
@@ -133,7 +136,11 @@ def is_current(db: sqlite3.Connection, view: LedgerView) -> bool:
     heads = [_head(view, entry, runs / entry.body.run_id) for entry in view.starts()]
     names = ["run_id", "size", "root", "status", "waived", "here"]
     held = set(db.execute(f"SELECT {', '.join(names)} FROM runs"))  # noqa: S608  names of our own
-    return held == {tuple(head[name] for name in names) for head in heads}
+    stated = {(item.body.run_id, item.body.configuration): item.seq for item in view.bodies(Decision)}
+    decided = {
+        (run_id, name): seq for run_id, name, seq in db.execute("SELECT run_id, configuration, seq FROM decisions")
+    }
+    return held == {tuple(head[name] for name in names) for head in heads} and decided == stated
 
 
 def _checkpoint(folder: Path) -> Checkpoint:
