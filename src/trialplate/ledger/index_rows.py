@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from trialplate.errors import FormatError, VerificationError
-from trialplate.record.entries import RECORD_TYPES, Decision, RunStart, TrialEnd, TrialKey, TrialStart
+from trialplate.record.decisions import Decision
+from trialplate.record.entries import RECORD_TYPES, RunStart, TrialEnd, TrialKey, TrialStart
 from trialplate.record.log import MAX_ENTRY
 from trialplate.record.note import Checkpoint, open_note, parse_checkpoint
 from trialplate.rules.cells import Board, Cell
