@@ -26,6 +26,7 @@ from trialplate.record.matrix import Matrix
 from trialplate.record.values import CacheMode, Plan
 from trialplate.spec.limits import Ceiling
 from trialplate.spec.nearest import suggestion
+from trialplate.spec.project import Project, load_project
 from trialplate.verify.findings import counted
 from trialplate.verify.known import config_folder, read_known
 from trialplate.verify.ledger_view import LedgerView
@@ -94,11 +95,11 @@ def run_plan(plan: Path, options: RunOptions) -> int:
         _print_estimate(prepared, folder.absolute(), ledger, options)
         return EXIT_DONE
     if ledger is None:
-        prepared = _prepared(plan, bytes(32), options)  # a plan that cannot be used leaves no key and no ledger behind
-        _check_secrets(prepared)
-        ledger = _begin(folder.absolute(), prepared.plan.name)
-    view, writer, key = open_ledger(ledger)
-    prepared = _prepared(plan, key.secret, options)
+        prepared, ledger = _begun(plan, folder.absolute(), options)
+        view, writer, key = open_ledger(ledger)
+    else:
+        view, writer, key = open_ledger(ledger)
+        prepared = _prepared(plan, key.secret, options)
     from trialplate.engine.run import run_prepared
 
     at_once = options.jobs or prepared.plan.concurrency
@@ -120,7 +121,7 @@ def run_plan(plan: Path, options: RunOptions) -> int:
     return finished.exit_code
 
 
-def _prepared(plan: Path, secret: bytes, options: RunOptions) -> Prepared:
+def _prepared(plan: Path | Project, secret: bytes, options: RunOptions) -> Prepared:
     return prepare(plan, secret, cache=options.cache_mode(), narrowing=options.narrowing(), ceiling=options.ceiling())
 
 
@@ -137,20 +138,26 @@ def _check_secrets(prepared: Prepared) -> None:
             Secrets().resolve(item.secret, os.environ, where=f"models.{item.model}.secret")
 
 
-def _begin(project: Path, name: str) -> Path:
-    """Make key and ledger for a project that never had either, and say so."""
-    from trialplate.ledger.keys import load_signer, new_key
+def _begun(plan: Path, folder: Path, options: RunOptions) -> tuple[Prepared, Path]:
+    """Prepare a plan, then make key and ledger for a project that never had either, and say so.
 
-    _check_new(project, name)
-    folder = config_folder(os.environ)
-    path = folder / "keys" / f"{name}.key"
+    A plan that cannot be used leaves no key and no ledger behind.
+    """
+    from trialplate.ledger.keys import keep_key, load_signer, make_key
+
+    project = load_project(plan)
+    name, home = project.author.name, config_folder(os.environ)
     given = os.environ.get("TRIALPLATE_KEY") or os.environ.get("TRIALPLATE_KEY_FILE")
-    if not given and not path.exists():
-        new_key(name, folder)
-    key = load_signer(name, os.environ)
-    origin = begin_ledger(project, name, key)
+    is_new = not given and not (home / "keys" / f"{name}.key").exists()
+    key = make_key(name) if is_new else load_signer(name, os.environ)
+    prepared = _prepared(project, key.secret, options)
+    _check_secrets(prepared)
+    _check_new(folder, name)
+    if is_new:
+        keep_key(key, home)
+    origin = begin_ledger(folder, name, key)
     tell(f"began the ledger {origin}, signed by {key.line}")
-    return project / "ledger"
+    return prepared, folder / "ledger"
 
 
 def _check_new(project: Path, name: str) -> None:

@@ -17,7 +17,7 @@ from trialplate.record.values import CacheMode, Case, Plan
 from trialplate.spec.freeze import Frozen, freeze
 from trialplate.spec.limits import Ceiling, check_limits
 from trialplate.spec.nearest import nearest
-from trialplate.spec.project import load_project
+from trialplate.spec.project import Project, load_project
 
 __all__ = ["Prepared", "prepare"]
 
@@ -41,16 +41,18 @@ class Prepared:
 
 
 def prepare(
-    path: Path,
+    project: Path | Project,
     secret: bytes,
     *,
     cache: CacheMode | None = None,
     narrowing: Narrowing | None = None,
     ceiling: Ceiling | None = None,
 ) -> Prepared:
-    """Read and freeze a project, and narrow its matrix.
+    """Read a project, if it is not read yet, freeze it, and narrow its matrix.
 
     Args:
+        project: trialplate.yaml, its folder, or what was read of it.
+        secret: the ledger's, from which salts are derived.
         cache, ceiling: what the command line says, over what the file says.
 
     Raises:
@@ -58,7 +60,8 @@ def prepare(
             could not be kept.
         UsageError: the narrowing names something that is not there, or leaves nothing.
     """
-    project = load_project(path)
+    if not isinstance(project, Project):
+        project = load_project(project)
     frozen = freeze(project, secret, cache=cache, ceiling=ceiling)
     plan = frozen.plan
     if narrowing is not None:

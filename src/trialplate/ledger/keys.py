@@ -30,7 +30,7 @@ from trialplate.ledger.known import make_config_folder
 from trialplate.record.note import Signer, format_private, parse_private, signer_from_seed
 from trialplate.verify.known import config_folder
 
-__all__ = ["LedgerKey", "load_signer", "new_key"]
+__all__ = ["LedgerKey", "keep_key", "load_signer", "make_key", "new_key"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,63}")
 _SECRET = "SECRET+"
@@ -52,21 +52,36 @@ class LedgerKey:
 
 
 def new_key(name: str, folder: Path) -> str:
-    """Make a key and a secret in the configuration folder, for the owner's eyes alone, and return the public line.
+    """Make a key and keep it, and return the public line; see `make_key` and `keep_key`."""
+    key = make_key(name)
+    keep_key(key, folder)
+    return key.line
+
+
+def make_key(name: str) -> LedgerKey:
+    """Make a key and a secret; nothing is written.
 
     Args:
         name: 1 to 64 letters, digits and ._:@- ; it stands in every signature.
-        folder: the configuration folder.
 
     Raises:
-        UsageError: the name cannot be used, or a key of that name is there; it is not touched.
-        StorageError: it could not be written.
+        UsageError: the name cannot be used.
     """
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"a key cannot be called {name!r}", hint="use 1 to 64 letters, digits and ._:@- , such as your team's name"
         )
-    key = LedgerKey(signer_from_seed(name, secrets.token_bytes(32)), secrets.token_bytes(_SECRET_BYTES))
+    return LedgerKey(signer_from_seed(name, secrets.token_bytes(32)), secrets.token_bytes(_SECRET_BYTES))
+
+
+def keep_key(key: LedgerKey, folder: Path) -> None:
+    """Keep a new key in the configuration folder, for the owner's eyes alone.
+
+    Raises:
+        UsageError: a key of that name is there; it is not touched.
+        StorageError: it could not be written.
+    """
+    name = key.signer.name
     make_config_folder(folder)
     keys = folder / "keys"
     with storage(keys, "made"):
@@ -77,7 +92,6 @@ def new_key(name: str, folder: Path) -> str:
     except FileExistsError:
         hint = "use that key, or choose another name; an old key is needed for as long as its ledger is written"
         raise UsageError(f"there is a key {name} already", where=str(path), hint=hint) from None
-    return key.line
 
 
 def load_signer(wanted: str, environ: Mapping[str, str]) -> LedgerKey:
