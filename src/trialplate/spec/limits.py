@@ -77,6 +77,8 @@ class AttemptBounds:
         stated = [item for item in limits if isinstance(item, int) and not isinstance(item, bool) and item > 0]
         self._output, self._stated = (max(stated), True) if stated else (UNSTATED_OUTPUT, False)
         self._known: dict[str, Bound] = {}
+        self._costs: dict[int, Money | None] = {}
+        """By input tokens: many cases are of a length."""
 
     def of(self, case_id: str) -> Bound:
         """Return the bound of one attempt: input tokens are at most a third of the UTF-8 bytes that are sent."""
@@ -84,7 +86,9 @@ class AttemptBounds:
         if bound is None:
             size = self._shared + _bytes(self._cases[case_id].input)
             tokens = -(-size // 3) + PER_REQUEST
-            bound = Bound(tokens, self._output, self._stated, self._cost(tokens))
+            if tokens not in self._costs:
+                self._costs[tokens] = self._cost(tokens)
+            bound = Bound(tokens, self._output, self._stated, self._costs[tokens])
             self._known[case_id] = bound
         return bound
 
