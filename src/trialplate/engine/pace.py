@@ -5,8 +5,9 @@ A limit per minute is a token bucket that hardly fills: attempts are spread over
 holds more than the limit, a tenth of a second's worth and, of tokens, one request. What an attempt takes is taken when
 it starts, all at once or nothing, and nothing is held while waiting: so no two attempts can wait for each other.
 
-A provider that refuses (429, 503, 529) is believed. Its whole account waits as long as Retry-After says; its requests
-at once are halved, and spaced by the rate at which it had accepted them; both grow back with every answer.
+A provider that refuses (429, 503, 529) is believed. Its whole account waits as long as Retry-After says. If it refuses
+more than a stray request, its requests at once are halved, and spaced by the rate at which it had accepted them; both
+grow back with every answer.
 
 Times are seconds of a clock that only goes forward, given as arguments; no clock is read here.
 
@@ -35,6 +36,10 @@ BURST_S = 0.1
 """Seconds of a limit that may be used at once."""
 CAUTION = 0.8
 """Share of the accepted rate that a refused provider is asked at."""
+STRAY = 0.2
+"""Share of refusals among the last replies up to which a provider is unsteady, and not overloaded."""
+REPLIES = 20
+"""Replies that are looked at for that."""
 GROWTH = 0.1
 """What that rate gains in the time in which it was measured."""
 LONGEST_SPAN_S = 60.0
@@ -111,6 +116,8 @@ class Account:
         self._reason = ""
         self._gap, self._next, self._measured = 0.0, -math.inf, 1
         self._accepted: deque[float] = deque(maxlen=1024)
+        self._last: deque[bool] = deque(maxlen=REPLIES)
+        """Whether each of the last replies was a refusal."""
 
     def hold(self, now: float) -> Hold | None:
         """Return why no request may start now, if none may."""
@@ -133,6 +140,7 @@ class Account:
         """Count a request that was served, and speed up a little."""
         self.under_way -= 1
         self._accepted.append(now)
+        self._last.append(False)
         if self.at_once < self.most:
             self.at_once = min(self.most, self.at_once + 1 / self.at_once)
             if self.at_once > 1000:  # more than a run may have at once
@@ -149,6 +157,9 @@ class Account:
     def refused(self, now: float, wave: int, status: int, asked_s: float | None, backoff_s: float) -> None:
         """Count a request that was refused: leave the account alone, and slow down once for each wave of refusals.
 
+        A stray refusal among many answers slows nothing down, else a server that fails one time in twenty would be
+        asked ever more slowly, and fail as often.
+
         Args:
             asked_s: what Retry-After said, in seconds.
             backoff_s: how long this program would wait by itself.
@@ -157,7 +168,8 @@ class Account:
             wait = min(backoff_s if asked_s is None else asked_s, LONGEST_BLOCK_S)
             self.blocked_until = max(self.blocked_until, now + wait)
         self._reason = f"{status}, Retry-After" if asked_s is not None else f"{status}"
-        if wave == self.wave:
+        self._last.append(True)
+        if wave == self.wave and sum(self._last) > STRAY * len(self._last):
             self.wave += 1
             self.at_once = max(1.0, min(self.at_once, self.under_way) / 2)
             span = min(max(1.0, asked_s or 0.0), LONGEST_SPAN_S)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -309,3 +310,33 @@ def _waits(project: Project) -> list[int]:
 
     lines = (project.runs[-1] / "record.jsonl").read_text(encoding="utf-8").splitlines()
     return [item["body"].get("wall_ms", 0) for item in map(json.loads, lines) if item["type"] == "trial.end"]
+
+
+@pytest.mark.parametrize("status", [429, 503, 529])
+def test_stray_refusal_among_many_answers_slows_nothing_down(status: int) -> None:
+    """A server that fails one time in twenty is unsteady: slower requests would fail as often."""
+    account = Account("example.com")
+    now = 0.0
+    for number in range(400):
+        now += 0.01
+        wave = account.begin(now)
+        if number % 20 == 19:
+            account.refused(now, wave, status, 0.0, 0.0)
+        else:
+            account.accepted(now)
+    assert account.wave == 0
+    assert account.at_once == math.inf
+    assert account.hold(now + 0.001) is None
+
+
+def test_refusals_that_are_no_strays_slow_it_down_once_for_each_wave() -> None:
+    """One in three is more than bad luck: fewer at once, and spaced."""
+    account = Account("example.com")
+    waves = [account.begin(1.0) for _ in range(30)]
+    for number, wave in enumerate(waves):
+        if number % 3 == 2:
+            account.refused(1.0, wave, 503, None, 0.0)
+        else:
+            account.accepted(1.0)
+    assert account.wave == 1
+    assert account.at_once < 30
