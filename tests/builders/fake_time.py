@@ -200,9 +200,12 @@ def play(
             if running.done():
                 break
             waited.append(schedule.waiting())
+            asked = stop.reason is not None
             until(clock, stop)
             if stop.reason is None:
                 assert clock.pass_on(), "it waits, and nothing will ever wake it"
+            elif asked and not stop.cut:
+                clock.pass_on()
         await running
         return Played(attempts, ends, stop, clock.time, waited)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from small_project import SmallProject, plan_text
 
-__all__ = ["BLOCKING", "PATIENCE_S", "Stopped", "alive", "blocking_project", "start", "wait_for"]
+__all__ = ["BLOCKING", "PATIENCE_S", "Stopped", "alive", "blocking_project", "cut_short", "start", "wait_for"]
 
 PATIENCE_S = 60.0
 """How long something that takes milliseconds may take on a busy machine before a test gives up."""
@@ -43,10 +43,14 @@ class Stopped:
         self.child = int(blocked.read_text())
 
     def signal(self, number: int) -> tuple[int, str]:
-        """Send a signal, wait for the end, and return exit status and error output."""
-        self.process.send_signal(number)
+        """Send a signal, ctrl-C twice, wait for the end, and return exit status and error output."""
+        heard = ""
+        if number == signal.SIGINT:
+            heard = cut_short(self.process)
+        else:
+            self.process.send_signal(number)
         _, err = self.process.communicate(timeout=PATIENCE_S)
-        return self.process.returncode, err
+        return self.process.returncode, heard + err
 
 
 def blocking_project(folder: Path, repeats: int = 2) -> SmallProject:
@@ -75,6 +79,19 @@ def start(
             text=True,
             preexec_fn=prepare,  # limits and capabilities can be set nowhere else
         )
+
+
+def cut_short(process: subprocess.Popen[str]) -> str:
+    """Press ctrl-C, and once more when the run has said that it waits; returns what it said so far."""
+    assert process.stderr is not None
+    process.send_signal(signal.SIGINT)
+    heard = ""
+    while "to wait for; ctrl-C again" not in heard:
+        said = process.stderr.readline()
+        assert said, f"it ended first: {heard}"
+        heard += said
+    process.send_signal(signal.SIGINT)
+    return heard
 
 
 def wait_for(happened: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:

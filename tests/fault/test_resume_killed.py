@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import KILL, Stopped, blocking_project, start, wait_for
+from processes import KILL, Stopped, blocking_project, cut_short, start, wait_for
 from small_project import ANSWERS_GOOD, SmallProject, plan_text
 from test_run_killed import die_at
 
@@ -133,7 +133,7 @@ def test_resume_that_is_itself_interrupted_can_be_resumed(tmp_path: Path) -> Non
     blocked = run.calls.with_name("calls.blocked")
     first = run.child
     wait_for(lambda: blocked.exists() and blocked.read_text().strip() not in ("", str(first)), second)
-    second.send_signal(signal.SIGINT)
+    cut_short(second)
     _, err = second.communicate(timeout=60)
     assert second.returncode == 130, err
     assert project("resume", "latest", CALLS=str(run.calls), BLOCK_AT="100").code == 0

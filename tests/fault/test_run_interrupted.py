@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ctrl-C and SIGTERM: exit 130, a closed and signed record that verifies, and no program left behind."""
+"""ctrl-C (twice: nothing is waited for) and SIGTERM: exit 130, a closed and signed record that verifies, and no program left behind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from processes import PATIENCE_S, Stopped, alive, blocking_project, wait_for
+from processes import PATIENCE_S, Stopped, alive, blocking_project, cut_short, start, wait_for
 from small_project import SmallProject, plan_text
 
 SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
@@ -32,6 +32,9 @@ StandInRunner.answer = answer
 sys.exit(main(["run", "--yes"]))
 """
 """A run whose model takes no notice of being cancelled."""
+
+WAITS = ": > asked.$$; while [ ! -e go ]; do sleep 0.01; done; printf 'Paris 4 blue 8'"
+"""A model that answers once it may."""
 
 
 def close_of(project: SmallProject) -> dict[str, object]:
@@ -82,8 +85,44 @@ def test_interrupted_attempts_are_unknown_and_not_failed(tmp_path: Path) -> None
     assert (counts["passed"], counts["failed"], counts["error"], counts["absent"]) == (3, 0, 1, 4)
 
 
-def test_second_interrupt_ends_a_run_that_does_not_heed_the_first(tmp_path: Path) -> None:
-    """Where something hangs on after the first ctrl-C, the second ends the process at once; what was signed verifies."""
+def test_interrupt_waits_for_the_answers_under_way(tmp_path: Path) -> None:
+    """ctrl-C begins nothing more and lets what is under way arrive: nothing is re-asked, and the resumed run decides."""
+    project = SmallProject.write(tmp_path, plan_text(f"  good: {{runner: command, shell: {json.dumps(WAITS)}}}"))
+    process = start(project, "run", "--yes", "--jobs", "2")
+    wait_for(lambda: len(list(project.root.glob("asked.*"))) == 2, process)
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    wait_for(lambda: "stopping: 2 answers under way to wait for" in process.stderr.readline(), process)
+    (project.root / "go").touch()
+    process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130
+    closed = close_of(project)
+    counts = closed["counts"]
+    assert isinstance(counts, dict)
+    assert (counts["passed"], counts["error"], counts["reasked"], closed["reason"]) == (2, 0, 0, "interrupted")
+    assert project("resume", "latest").code == 0
+    assert project("gate", "latest").code == 0
+
+
+def test_interrupt_while_the_last_answers_are_under_way_leaves_a_complete_run(tmp_path: Path) -> None:
+    """Where nothing else was left to ask, there is nothing to resume: the run has ended as it would have."""
+    project = SmallProject.write(
+        tmp_path, plan_text(f"  good: {{runner: command, shell: {json.dumps(WAITS)}}}", repeats=1)
+    )
+    process = start(project, "run", "--yes", "--jobs", "4")
+    wait_for(lambda: len(list(project.root.glob("asked.*"))) == 4, process)
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    wait_for(lambda: "stopping: 4 answers under way to wait for" in process.stderr.readline(), process)
+    (project.root / "go").touch()
+    process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0
+    assert close_of(project)["complete"] is True
+    assert project.types()[-1] == "run.end"
+
+
+def test_third_interrupt_ends_a_run_that_heeds_none(tmp_path: Path) -> None:
+    """Where something hangs on though it was cut short, ctrl-C ends the process at once; what was signed verifies."""
     project = SmallProject.write(tmp_path, plan_text("  m: {runner: stand-in, answers: [x]}", repeats=1))
     script = tmp_path / "stubborn.py"
     script.write_text(STUBBORN, encoding="utf-8")
@@ -92,12 +131,12 @@ def test_second_interrupt_ends_a_run_that_does_not_heed_the_first(tmp_path: Path
             [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
     wait_for(lambda: (project.root / "asked").exists(), process)
-    process.send_signal(signal.SIGINT)
+    heard = cut_short(process)
     wait_for(lambda: (project.root / "cancelled").exists(), process)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
-    assert "Traceback" not in err
+    assert "Traceback" not in heard + err
     assert project.codes() == set()
     assert project("gate", "latest").code == 1

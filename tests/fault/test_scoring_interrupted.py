@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import json
-import signal
 from pathlib import Path
 
-from processes import PATIENCE_S, alive, start, wait_for
+from processes import PATIENCE_S, alive, cut_short, start, wait_for
 from small_project import SmallProject, plan_text
 
 CASES = "id,input,reference\nq1,What?,x\n"
@@ -34,7 +33,7 @@ def test_interrupt_while_a_pattern_is_searched_ends_the_run(tmp_path: Path) -> N
         return bool(records) and b'"trial.end"' in records[0].read_bytes()
 
     wait_for(one_was_scored, process)
-    process.send_signal(signal.SIGINT)
+    cut_short(process)
     _, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, "Traceback" in err) == (130, False)
     lines = [json.loads(line) for line in (project.last / "record.jsonl").read_bytes().splitlines()]
@@ -51,7 +50,7 @@ def test_interrupt_while_a_program_scores_leaves_nothing_of_it(tmp_path: Path) -
     process = start(project, "run", "--yes")
     pid = project.root / "pid"
     wait_for(lambda: pid.exists() and pid.read_text().endswith("\n"), process)
-    process.send_signal(signal.SIGINT)
+    cut_short(process)
     _, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, "Traceback" in err) == (130, False)
     wait_for(lambda: not alive(int(pid.read_text())))

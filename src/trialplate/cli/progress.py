@@ -165,11 +165,11 @@ class Progress(Watch):
         """Leave word of what is being waited for."""
         self.view.waiting = waiting
 
-    def stopping(self, tally: Tally) -> None:
+    def stopping(self, tally: Tally, *, cut: bool) -> None:
         """Say at once that the wish was heard."""
-        self.view.stopping = tally.under_way
+        self.view.stopping, self.view.cut = tally.under_way, cut
         if self.manner.json:
-            self.event("run.stopping", under_way=tally.under_way)
+            self.event("run.stopping", under_way=tally.under_way, cut=cut)
         self._wake.set()
 
     def event(self, name: str, **fields: Any) -> None:
@@ -194,13 +194,14 @@ class Progress(Watch):
 
     def _work(self) -> None:
         """Write, until it is over."""
-        stopping = False
+        told: tuple[int | None, bool] = (None, False)
         while not self._over.is_set():
             self._wake.wait(REDRAW_S)
             self._wake.clear()
             if not self._over.is_set():
-                self.look(at_once=self.view.stopping is not None and not stopping)
-                stopping = self.view.stopping is not None
+                asked = (self.view.stopping, self.view.cut)
+                self.look(at_once=asked != told)
+                told = asked
 
     def look(self, *, at_once: bool = False) -> None:
         """Write what there is to tell now; at once: whether or not it is time for a line."""

@@ -71,6 +71,8 @@ class View:
     waiting: Sequence[Waiting] = ()
     stopping: int | None = None
     """Attempts that were under way when somebody asked for the end."""
+    cut: bool = False
+    """They are cut short."""
     speed: Speed = field(default_factory=Speed)
 
     @property
@@ -158,8 +160,11 @@ def _waits(view: View, now: float) -> Iterator[str]:
         yield f"waiting: {visible(item.who)}{until} ({visible(item.reason)}), {counted(item.trials, 'trial')}"
     if view.stopping is not None:
         under_way = view.tally.under_way if view.tally is not None else 0
-        words = f"stopping: {counted(view.stopping, 'answer')} under way cut short, {under_way} left"
-        yield f"{words}; ctrl-C again to stop at once"
+        if view.cut:
+            words = f"stopping: {counted(view.stopping, 'answer')} under way cut short, {under_way} left"
+            yield f"{words}; ctrl-C again to stop at once"
+        else:
+            yield f"stopping: {counted(under_way, 'answer')} under way to wait for; ctrl-C again to cut them short"
 
 
 def line(view: View, now: float) -> str:

@@ -43,14 +43,19 @@ class Stop:
         self.reason: str | None = None
         self.left_out: LeftOut | None = None
         """Why trials were left out, though the run went through all."""
+        self.cut = False
+        """What is under way is not waited for."""
         self._wave = wave
-        self._event = asyncio.Event()
+        self._asked, self._cut = asyncio.Event(), asyncio.Event()
         self._in_a_row: dict[str, set[str | int]] = {}
 
-    def request(self, reason: str) -> None:
-        """Ask the run to end; the first reason stays."""
+    def request(self, reason: str, *, cut: bool = True) -> None:
+        """Ask the run to end, now or once what is under way has ended; the first reason stays."""
         self.reason = self.reason or reason
-        self._event.set()
+        self._asked.set()
+        if cut:
+            self.cut = True
+            self._cut.set()
 
     def saw(self, end: TrialEnd) -> None:
         """Count infrastructure errors in a row, and ask to stop when nothing gets through any more.
@@ -71,7 +76,11 @@ class Stop:
 
     async def wait(self) -> None:
         """Return once somebody asked."""
-        await self._event.wait()
+        await self._asked.wait()
+
+    async def wait_cut(self) -> None:
+        """Return once what is under way is no longer waited for."""
+        await self._cut.wait()
 
 
 class Clock(Protocol):
@@ -171,7 +180,9 @@ class Schedule:
         self._gave_way = self._clock.now()
 
     async def run(self, done: Callable[[TrialEnd], None], stop: Stop) -> None:
-        """Run every trial, or until a stop is asked for; then cancel what is under way and wait for it.
+        """Run every trial, or until a stop is asked for.
+
+        What is under way then is waited for, or cancelled and waited for, as the stop says.
 
         Args:
             done: told of each trial that ends, or is left out.
@@ -180,18 +191,18 @@ class Schedule:
             Exception: whatever an attempt raised besides being cancelled; the others were cancelled first.
         """
         workers = [asyncio.create_task(self._work(done, stop)) for _ in range(self._at_once)]
-        watcher = asyncio.create_task(stop.wait())
+        draining, watcher = asyncio.create_task(self._drained(stop)), asyncio.create_task(stop.wait_cut())
         try:
             pending: set[asyncio.Task[None]] = set(workers)
-            while pending and stop.reason is None:
+            while pending and not stop.cut:
                 finished, pending = await asyncio.wait({*pending, watcher}, return_when=asyncio.FIRST_COMPLETED)
                 pending.discard(watcher)
                 if any(task is not watcher and task.exception() is not None for task in finished):
                     break
         finally:
-            for task in (*workers, watcher):
+            for task in (*workers, draining, watcher):
                 task.cancel()
-            results = await asyncio.gather(*workers, watcher, return_exceptions=True)
+            results = await asyncio.gather(*workers, draining, watcher, return_exceptions=True)
             if self._timer is not None:
                 self._timer.cancel()
             for lane in self._lanes:
@@ -200,6 +211,16 @@ class Schedule:
         for result in results:
             if isinstance(result, Exception):
                 raise result
+
+    async def _drained(self, stop: Stop) -> None:
+        """Let the workers that wait for something to begin see that nothing begins any more."""
+        await stop.wait()
+        self._wake(len(self._sleepers))
+
+    @property
+    def exhausted(self) -> bool:
+        """Say whether no trial is left to begin, or to be tried again."""
+        return not (self._fresh or self._again)
 
     def waiting(self) -> list[Waiting]:
         """Return what trials wait for now, in the order of the configurations; what several wait for stands once."""

@@ -13,6 +13,7 @@ import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from trialplate.engine.admission import Admission
@@ -126,7 +127,7 @@ class Session:
             watch.ended(end, self.tally)
 
         try:
-            with _signals(stop, lambda: watch.stopping(self.tally)):
+            with _signals(stop, lambda: watch.stopping(self.tally, cut=stop.cut)):
                 await schedule.run(done, stop)
             for beat in beats:
                 if beat.done() and beat.exception() is not None:
@@ -136,6 +137,8 @@ class Session:
                 beat.cancel()
             await asyncio.gather(*beats, return_exceptions=True)
             await seats.close()
+        if stop.reason == "interrupted" and schedule.exhausted and not stop.cut:
+            return stop.left_out or "complete"  # what was under way was all that was left
         return stop.reason or stop.left_out or "complete"
 
     def _admission(self) -> Admission:
@@ -191,18 +194,22 @@ class Session:
 
 @contextmanager
 def _signals(stop: Stop, told: Callable[[], None]) -> Iterator[None]:
-    """End the run in order at the first ctrl-C or SIGTERM, and at once at the second."""
+    """End the run in order at ctrl-C, sooner at the next one or SIGTERM, and at once at the one after.
+
+    An answer that is cut short must be asked for again, and counts as re-asked; so ctrl-C lets those under way arrive.
+    Whoever sends SIGTERM kills soon afterwards.
+    """
     loop = asyncio.get_running_loop()
 
-    def asked() -> None:
-        if stop.reason == "interrupted":
+    def asked(*, cut: bool) -> None:
+        if stop.cut:
             os._exit(EXIT_INTERRUPTED)
-        stop.request("interrupted")
+        stop.request("interrupted", cut=cut or stop.reason is not None)
         told()
 
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    for number in numbers:
-        loop.add_signal_handler(number, asked)
+    numbers = {signal.SIGINT: False, signal.SIGTERM: True}
+    for number, cut in numbers.items():
+        loop.add_signal_handler(number, partial(asked, cut=cut))
     try:
         yield
     finally:

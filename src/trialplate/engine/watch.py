@@ -48,5 +48,5 @@ class Watch:
     def beat(self, waiting: Sequence[Waiting]) -> None:
         """Hear, a few times a second, what is being waited for."""
 
-    def stopping(self, tally: Tally) -> None:
-        """Hear that somebody asked for the end; attempts that are under way are being ended."""
+    def stopping(self, tally: Tally, *, cut: bool) -> None:
+        """Hear that somebody asked for the end; attempts that are under way are waited for, or being cut short."""

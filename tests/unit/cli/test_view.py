@@ -115,6 +115,10 @@ def test_block_says_that_it_is_stopping_and_how_to_stop_at_once() -> None:
     """Whoever pressed ctrl-C is answered."""
     view = view_of({"a": 1})
     view.stopping = 3
+    assert view.tally is not None
+    view.tally.began()
+    assert block(view, 0.0, 120, 24)[-1] == "stopping: 1 answer under way to wait for; ctrl-C again to cut them short"
+    view.tally.under_way, view.cut = 0, True
     assert block(view, 0.0, 120, 24)[-1] == (
         "stopping: 3 answers under way cut short, 0 left; ctrl-C again to stop at once"
     )

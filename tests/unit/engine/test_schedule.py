@@ -126,6 +126,23 @@ async def test_drive_stop_cancels_what_is_under_way_and_waits_for_it() -> None:
     assert ([end.trial for end in done], stop.reason) == ([KEYS[0]], "interrupted")
 
 
+async def test_drive_stop_that_cuts_nothing_short_waits_for_what_is_under_way() -> None:
+    """Nothing new begins, and what had begun ends by itself; it may still be cut short later."""
+
+    async def stop_gently(gate: Gate, stop: Stop) -> None:
+        stop.request("interrupted", cut=False)
+        await gate.settle()
+        gate.waiting[KEYS[0]].set_result(ended(KEYS[0]))
+        await gate.settle()
+        assert not gate.cancelled
+        stop.request("interrupted")
+
+    gate, done, stop = await at_once(3, stop_gently)
+    assert gate.begun == KEYS[:3]
+    assert sorted(gate.cancelled) == sorted(KEYS[1:3])
+    assert ([end.trial for end in done], stop.reason) == ([KEYS[0]], "interrupted")
+
+
 async def test_drive_a_stop_asked_for_by_a_trial_that_ends_begins_no_other() -> None:
     """The end that asks for a stop is the last one."""
     stop, begun = Stop(), list[TrialKey]()
@@ -232,6 +249,22 @@ def test_stop_counts_trials_that_wait_for_their_next_attempt() -> None:
     played = play(plan_of(1, configurations=[limited("m")]), {"m": 9}, reply, at_once=1, until=stop_it)
     assert played.attempts.abandoned == [("m", "q1", 1)]
     assert played.stop.reason == "interrupted"
+
+
+def test_stop_that_cuts_nothing_short_does_not_wait_for_a_trial_to_be_due() -> None:
+    """A worker that sleeps until a next attempt is due begins nothing more, and is gone."""
+
+    def stop_it(clock: object, stop: Stop) -> None:
+        if getattr(clock, "time", 0) >= 8:
+            stop.request("interrupted", cut=False)
+
+    def reply(trial: OpenTrial, now: float) -> Reply:
+        return Reply(status=500, delay_s=100) if trial.key[1] == "q1" else Reply()
+
+    played = play(plan_of(1, configurations=[limited("m")]), {"m": 9}, reply, at_once=1, until=stop_it)
+    assert played.attempts.abandoned == [("m", "q1", 1)]
+    assert (played.stop.reason, len(played.ends)) == ("interrupted", 8)
+    assert played.time < 100
 
 
 def test_time_that_is_over_begins_nothing_and_leaves_what_is_under_way() -> None:
