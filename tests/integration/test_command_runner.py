@@ -198,6 +198,17 @@ async def test_child_sees_its_own_key_and_no_other(ask: Ask) -> None:
     assert failure.message.endswith("[secret]")
 
 
+async def test_variable_that_is_named_as_a_secret_is_replaced_too(ask: Ask) -> None:
+    """Of `env`: a program that may see a key may print it, and a recording of that would be committed."""
+    environ = {**os.environ, "SEARCH_API_KEY": KEY, "MODE": "fast-and-cheap"}
+    names = {"env": ["SEARCH_API_KEY", "MODE"]}
+    answer = await ask({"argv": ["env"], **names}, environ=environ)
+    assert "SEARCH_API_KEY=[secret]" in answer.text
+    assert "MODE=fast-and-cheap" in answer.text
+    failure = await failed(ask({"shell": "echo $SEARCH_API_KEY >&2; exit 1", **names}, environ=environ))
+    assert failure.message.endswith("[secret]")
+
+
 async def test_many_programs_at_once_all_answer(ask: Ask) -> None:
     """Each gets its own answer."""
     answers = await asyncio.gather(*(ask({"argv": ["cat"]}, str(n)) for n in range(40)))

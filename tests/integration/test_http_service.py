@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -266,3 +267,27 @@ async def test_recorded_answer_is_replayed_for_the_same_request_and_subject_only
         assert len(server.requests) == 1
     assert (now.text, now.latency_ms, now.calls[0].replayed) == (was.text, was.latency_ms, True)
     assert now.calls[0].digest == was.calls[0].digest
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "POST"])
+async def test_request_on_a_kept_connection_that_is_closed_is_not_sent_twice(client: HttpClient, method: str) -> None:
+    """An attempt is one call: what a client library would send again by itself would be a call that no line names."""
+    lines: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for number in range(2):
+            head = await reader.readuntil(b"\r\n\r\n")
+            lines.append(head.split(b"\r\n", 1)[0])
+            if number == 0:
+                writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\n{"answer":"4"}')
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        ask = asking(f"http://127.0.0.1:{port}/ask", client, body=None, settings={"method": method})
+        assert (await ask()).text == "4"
+        with pytest.raises(Failure) as caught:
+            await ask()
+        await client.close()
+    assert (caught.value.kind, caught.value.sent) == ("closed_connection", True)
+    assert len(lines) == 2

@@ -222,6 +222,8 @@ async def test_environment_is_what_the_plan_names_and_the_secret_is_scrubbed(ask
     assert (await ask(body, environ=environ, secret="FN_KEY")).text == "[secret] none"
     settings = {"callable": "my.py:answer", "env": ["OTHER"]}
     assert (await ask("return os.environ['OTHER']", environ=environ, settings=settings)).text == "other-value"
+    settings = {"callable": "my.py:answer", "env": ["FN_KEY"]}  # named as one, so it is one
+    assert (await ask("return os.environ['FN_KEY']", environ=environ, settings=settings)).text == "[secret]"
     failure = await failed(ask("raise ValueError(os.environ['FN_KEY'])", environ=environ, secret="FN_KEY"))
     assert KEY not in failure.message
     failure = await failed(ask("print(os.environ['FN_KEY'])\nos._exit(1)", environ=environ, secret="FN_KEY"))

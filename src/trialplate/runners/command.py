@@ -3,7 +3,8 @@
 
 Settings: `argv` (a list; no shell reads it) or `shell` (one line for `sh -c`), and `env`, the names of further
 variables that the program may see. It sees those, a few that every program needs, and the one named as its secret;
-nothing else of this process's environment. It runs in the project's folder.
+nothing else of this process's environment. It runs in the project's folder. Its secret, and the value of any variable
+whose name says that it is secret, is replaced in what it prints.
 
 The output is the answer as it is, not trimmed; bytes that are not UTF-8 are kept (as lone surrogates). A status other
 than 0 is a failure whatever was printed. The program cannot outlive its attempt; see `transport.process`.
@@ -26,6 +27,7 @@ from trialplate.runners.exchanges import Exchanges
 from trialplate.transport.command_line import command_argv
 from trialplate.transport.http import HttpReply, HttpRequest
 from trialplate.transport.process import ChildResult, NotStarted, child_environment, run_child
+from trialplate.transport.secrets import named_as_secret
 
 __all__ = ["CommandRunner", "check_configuration", "make"]
 
@@ -70,6 +72,7 @@ class CommandRunner:
         self._context = context
         self._exchanges = Exchanges(configuration, context)
         names = list(configuration.settings.get("env", []))
+        context.secrets.remember(named_as_secret(names, context.environ))
         if configuration.secret is not None and not self._exchanges.replays:
             where = f"models.{configuration.model}.secret"
             context.secrets.resolve(configuration.secret, context.environ, where=where)

@@ -31,6 +31,7 @@ from trialplate.runners.providers import replies
 from trialplate.transport.function_child import function_argv
 from trialplate.transport.http import HttpReply, HttpRequest
 from trialplate.transport.process import ChildResult, NotStarted, child_environment, run_child
+from trialplate.transport.secrets import named_as_secret
 
 __all__ = ["PythonRunner", "make"]
 
@@ -62,6 +63,7 @@ class PythonRunner:
             hint = "write callable: my_system.py:answer"
             raise SpecError("callable names no file and function", where=where, hint=hint, code="CALLABLE")
         names = list(configuration.settings.get("env", []))
+        context.secrets.remember(named_as_secret(names, context.environ))
         if configuration.secret is not None and not self._exchanges.replays:
             context.secrets.resolve(configuration.secret, context.environ, where=f"{where}.secret")
             names.append(configuration.secret)

@@ -43,6 +43,7 @@ from trialplate.scorers.base import (
 from trialplate.transport.command_line import command_argv
 from trialplate.transport.function_child import function_argv
 from trialplate.transport.process import NotStarted, child_environment, run_child
+from trialplate.transport.secrets import named_as_secret
 
 __all__ = ["CommandScorer", "PythonScorer", "make_command", "make_python"]
 
@@ -54,7 +55,6 @@ TAIL = 400
 """Characters at the end of the error output that a message quotes."""
 REASON = 2000
 """Characters of a program's own reason that are kept."""
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 _WORKER = str(Path(__file__).with_name("function_worker.py"))
 
 
@@ -101,8 +101,7 @@ class _Program:
             raise ScorerError("a program scores only where the project's folder is at hand")
         names = list(self._scorer.settings.get("env", []))
         if not self._remembered:
-            secret = [name for name in names if _SECRET.search(name) and name in context.environ]
-            context.remember([context.environ[name] for name in secret])
+            context.remember(named_as_secret(names, context.environ))
             self._remembered = True
         try:
             result = await run_child(

@@ -181,8 +181,11 @@ def _make_transport(scheme: str) -> AsyncBaseTransport:
         """Notes in the running task that a connection stands: what fails afterwards may have been received."""
 
         async def connect(self, *args: Any, **kwargs: Any) -> Any:
+            progress = _progress.get()
+            if progress.sent:  # aiohttp would send a GET or PUT again by itself where a kept connection was closed
+                raise aiohttp.ServerDisconnectedError
             connection = await super().connect(*args, **kwargs)
-            _progress.get().sent = True
+            progress.sent = True
             return connection
 
     # Environment variables name the certificates to trust (SSL_CERT_FILE) and nothing else. A plain transport is

@@ -14,11 +14,20 @@ from collections.abc import Iterable, Mapping
 
 from trialplate.errors import SpecError
 
-__all__ = ["REPLACEMENT", "SHORTEST", "Secrets"]
+__all__ = ["REPLACEMENT", "SHORTEST", "Secrets", "named_as_secret"]
 
 REPLACEMENT = "[secret]"
 SHORTEST = 8
 """Characters below which a value is not replaced in texts."""
+_NAMED = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
+
+
+def named_as_secret(names: Iterable[str], environ: Mapping[str, str]) -> list[str]:
+    """Return the values of those variables whose name says that they are secret.
+
+    A program that may see such a variable may print it, and no plan has to call it a secret a second time.
+    """
+    return [environ[name] for name in names if name in environ and _NAMED.search(name)]
 
 
 class Secrets:
