@@ -268,3 +268,26 @@ async def test_function_sees_what_it_is_allowed_to_and_no_key_is_kept(function: 
     environ = {"MY_TOKEN": KEY, "OTHER": "hidden-from-it"}
     body = "return {'score': 1, 'reason': str((os.environ.get('MY_TOKEN'), os.environ.get('OTHER')))}"
     assert (await function(body, environ=environ, env=["MY_TOKEN"])).reason == "('[secret]', None)"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"threshold": 0.5},
+        {"threshold": "1e9"},
+        {"threshold": "NaN"},
+        {"timeout_ms": "1000"},
+        {"timeout_ms": True},
+        {"timeout_ms": 0},
+        {"env": "PATH"},
+        {"env": [1]},
+    ],
+)
+def test_settings_of_another_kind_in_a_plan_by_another_hand_are_refused(settings: dict[str, Any]) -> None:
+    """A re-score with --run-code reads plans that no author's file stood behind; none of them crashes it."""
+    for kind, make, own in (
+        ("command", make_command, {"shell": "true"}),
+        ("python", make_python, {"callable": "x.py:f"}),
+    ):
+        with pytest.raises(SpecError):
+            make(Scorer(name="s", type=kind, metric="m", settings={**own, **settings}), {})

@@ -27,7 +27,8 @@ __all__ = ["PARSES", "NoJson", "Parse", "json_in"]
 Parse = Literal["strict", "fenced", "embedded"]
 PARSES: tuple[Parse, ...] = ("strict", "fenced", "embedded")
 _BLANKS = " \t\r\n"
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*)$", re.MULTILINE)
+_FENCE = re.compile(r"^ {0,3}(`{3,}+|~{3,}+)[ \t]*+([^`\n]*+)$", re.MULTILINE)
+"""No part of it gives back what it took: else a line of blanks would take the square of its length."""
 _OPENING = re.compile(r"""\{[ \t\r\n]*["'}]|\[[ \t\r\n]*[]"{[\-0-9tfn]""")
 """What may begin an object or an array; a dictionary of another language begins like an object, and is none."""
 MAX_WORK = 200_000_000

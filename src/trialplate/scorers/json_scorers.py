@@ -3,7 +3,8 @@
 
 json-schema   the answer is a JSON value that meets the plan's schema (draft 2020-12, its text of role `schema`).
               Nothing is fetched. Formats in `spec.answer_schemas.FORMATS` are checked, others are not. Patterns are
-              those of the `regex` package, searched with a time limit as `scorers.text_match` has it
+              those of the `regex` package. All of it has a time limit, for a pattern may try for ever, and so may a
+              schema that refers to itself in several ways, on an answer that is nested deep
 json-subset   the answer is a JSON value that holds a reference: of an object every key, recursively, and others may
               stand beside them; of an array the same number of items, one by one; numbers by value, and true is not 1;
               texts to the character; null is null. A reference that is a text and begins with { or [ is read as JSON
@@ -17,6 +18,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 from contextvars import ContextVar
+from fractions import Fraction
 from itertools import islice
 from typing import Any
 
@@ -48,8 +50,10 @@ LOOKED_AT = 1000
 LONG = 20_000
 """Characters of an answer above which validating it may hold up everything else."""
 _CUT = 200
+MOST_S = 60
+"""Seconds that validating one answer may take, however long it is."""
 _until: ContextVar[float] = ContextVar("_until")
-"""When the patterns of the validation under way shall have been searched."""
+"""When the validation under way shall be over."""
 
 
 def _parse_of(scorer: values.Scorer) -> Parse:
@@ -96,10 +100,20 @@ def make_json_schema(scorer: values.Scorer, texts: Texts) -> JsonSchemaScorer:
     Raises:
         SpecError: a setting that it does not have, or no schema.
     """
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
     require_settings(scorer, {"parse"})
     schema = text_of(scorer, texts, "schema")
     if not isinstance(schema, dict):
         raise refusal(scorer, "json-schema has no schema", "add schema:")
+    try:
+        wrong = best_match(Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(schema))
+        problem = None if wrong is None else wrong.message[:_CUT]
+    except RecursionError:
+        problem = "it is nested too deep"
+    if problem is not None:
+        raise refusal(scorer, f"its schema is none of draft 2020-12: {problem}", "correct the schema")
     return JsonSchemaScorer(scorer, schema, _parse_of(scorer))
 
 
@@ -114,35 +128,44 @@ class JsonSchemaScorer:
         """Score one answer.
 
         Raises:
-            ScorerError: the schema's patterns took too long, or it goes round in circles.
+            ScorerError: it took too long, or the schema cannot be followed.
         """
+        from referencing.exceptions import Unresolvable
+        from regex import error as no_pattern
+
         try:
             value = await _value(answer, self._parse)
         except NoJson as error:
             return pass_or_fail(self._scorer, False, f"{error}; found {quoted(answer)}")
         try:
-            wrong = await self._violations(value, len(answer))
+            wrong = await self._violations(value, answer)
         except TimeoutError:
-            text = f"regex time limit: a pattern of the schema had no result within {TIME_LIMIT_S:g} s"
-            raise ScorerError(text) from None
+            raise ScorerError(f"time limit: the schema had no result within {_seconds(answer):g} s") from None
         except RecursionError:
             raise ScorerError("the schema goes deeper than can be followed") from None
+        except (Unresolvable, no_pattern) as error:  # of a plan that nobody checked
+            raise ScorerError(f"the schema cannot be followed: {str(error)[:_CUT]}") from None
         if wrong:
             return pass_or_fail(self._scorer, False, "; ".join(wrong))
         return pass_or_fail(self._scorer, True, "the schema is met")
 
-    async def _violations(self, value: Json, size: int) -> list[str]:
+    async def _violations(self, value: Json, answer: str) -> list[str]:
         """Validate at once if that is quick; else in a thread that lets others run."""
         try:
-            if size <= LONG:
+            if len(answer) <= LONG:
                 return self._within(value, INLINE_S)
         except TimeoutError:
             pass
-        return await asyncio.to_thread(self._within, value, TIME_LIMIT_S)
+        return await asyncio.to_thread(self._within, value, _seconds(answer))
 
     def _within(self, value: Json, seconds: float) -> list[str]:
         _until.set(time.monotonic() + seconds)
         return violations(self._validator, value)
+
+
+def _seconds(answer: str) -> float:
+    """Return how long validating an answer may take: a long one has more to be looked at."""
+    return min(MOST_S, TIME_LIMIT_S * (1 + len(answer) // LONG))
 
 
 def violations(validator: Any, value: Json) -> list[str]:
@@ -163,6 +186,9 @@ def _validator(schema: dict[str, Any]) -> Any:
     known = FormatChecker(tuple(name for name in FORMATS if name != "date-time"))
     known.checkers = {**known.checkers, "date-time": (_is_date_time, ())}
     keywords = {
+        "$ref": _in_time(Draft202012Validator.VALIDATORS["$ref"]),
+        "$dynamicRef": _in_time(Draft202012Validator.VALIDATORS["$dynamicRef"]),
+        "multipleOf": _multiple_of,
         "pattern": _pattern,
         "patternProperties": _pattern_properties,
         "additionalProperties": _additional_properties,
@@ -188,20 +214,43 @@ def _is_date_time(value: object) -> bool:
         return False
 
 
+def _left() -> float:
+    """Return what is left of the time, in seconds; raises TimeoutError if nothing is."""
+    left = _until.get() - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
 def _search(pattern: str, text: str) -> bool:
     """Search within what is left of the time."""
     import regex
 
-    left = _until.get() - time.monotonic()
-    if left <= 0:
-        raise TimeoutError
-    return regex.search(pattern, text, regex.V0, timeout=left, concurrent=True) is not None
+    return regex.search(pattern, text, regex.V0, timeout=_left(), concurrent=True) is not None
+
+
+def _in_time(follow: Any) -> Any:
+    """Return what follows a reference while there is time: whatever never ends follows some again and again."""
+
+    def check(validator: Any, reference: str, instance: Any, schema: Any) -> Iterator[Any]:
+        _left()
+        yield from follow(validator, reference, instance, schema) or ()
+
+    return check
 
 
 def _error(message: str) -> Any:
     from jsonschema import ValidationError
 
     return ValidationError(message)
+
+
+def _multiple_of(validator: Any, factor: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    """Divide the decimals as they are written: 4.35 is a multiple of 0.01, and of their binary neighbours it is not."""
+    if isinstance(instance, int | float) and not isinstance(instance, bool):
+        number, step = (Fraction(canonical.encode(item).decode()) for item in (instance, factor))
+        if number % step:
+            yield _error(f"{instance!r} is not a multiple of {factor}")
 
 
 def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[Any]:

@@ -18,7 +18,7 @@ reason says what stood there.
 
 from __future__ import annotations
 
-import unicodedata
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -39,10 +39,12 @@ from trialplate.scorers.base import (
     refusal,
     require_settings,
 )
+from trialplate.scorers.unicode_forms import composed_text
 from trialplate.spec.numbers import Found, NumberRules, find_number, number_rules, whole_number
 
 __all__ = ["NumericScorer", "make_numeric"]
 
+_DECIMAL = re.compile(r"(0|[1-9][0-9]{0,11})(\.[0-9]{1,12})?")
 SETTINGS = {"find", "after", "which", "tolerance", "relative", "separators", "percent", "units"}
 
 
@@ -55,16 +57,25 @@ def make_numeric(scorer: values.Scorer, texts: Texts) -> NumericScorer:
     require_settings(scorer, SETTINGS)
     given: Mapping[str, Any] = scorer.settings
     find, which, after = given.get("find", "whole"), given.get("which"), given.get("after")
+    if after is not None and not isinstance(after, str):
+        raise refusal(scorer, "after is no text", 'write after: "ANSWER:"')
     if find not in ("whole", "first", "last", "after") or (find == "after") != bool(after):
         raise refusal(scorer, f"find cannot be {find!r}", "choose whole, first, last, or after: with a marker")
     if (find == "after") != (which in ("first", "last")):
         raise refusal(scorer, f"which cannot be {which!r}", "write which: first or which: last beside after:")
     try:
         rules = number_rules(given)
-        near = Fraction(Decimal(given.get("tolerance", "0"))), Fraction(Decimal(given.get("relative", "0")))
+        near = _share(given.get("tolerance", "0")), _share(given.get("relative", "0"))
     except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
         raise refusal(scorer, f"a setting of numeric cannot be used: {error}", "see the author plan") from error
     return NumericScorer(scorer, rules, near)
+
+
+def _share(text: Any) -> Fraction:
+    """Return a decimal text as a fraction; an exponent, which could ask for gigabytes, is none of its form."""
+    if not isinstance(text, str) or not _DECIMAL.fullmatch(text):
+        raise ValueError(f"{text!r} is no decimal text")
+    return Fraction(text)
 
 
 class NumericScorer:
@@ -120,4 +131,4 @@ class NumericScorer:
 
 
 def _same(text: str) -> str:
-    return unicodedata.normalize("NFC", text.strip())
+    return composed_text(text.strip())

@@ -87,8 +87,18 @@ class _Program:
 
     def __init__(self, scorer: values.Scorer) -> None:
         self._scorer = scorer
-        self._threshold = Decimal(scorer.settings.get("threshold", THRESHOLD))
-        self._timeout_s = scorer.settings.get("timeout_ms", TIMEOUT_MS) / 1000
+        threshold, timeout_ms = (
+            scorer.settings.get("threshold", THRESHOLD),
+            scorer.settings.get("timeout_ms", TIMEOUT_MS),
+        )
+        names = scorer.settings.get("env", [])
+        if not isinstance(threshold, str) or not re.fullmatch(r"[01](\.[0-9]{1,12})?", threshold):
+            raise refusal(scorer, f"threshold cannot be {threshold!r}", "write a number from 0 to 1")
+        if type(timeout_ms) is not int or timeout_ms < 1:
+            raise refusal(scorer, f"timeout_ms cannot be {timeout_ms!r}", "write a number of milliseconds")
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+            raise refusal(scorer, f"env cannot be {names!r}", "write a list of names")
+        self._threshold, self._timeout_s = Decimal(threshold), timeout_ms / 1000
         self._remembered = False
 
     async def _run(self, argv: list[str], said: Json, context: ScorerContext) -> Json:

@@ -23,32 +23,33 @@ def without_reasoning(text: str) -> tuple[str, str]:
     Returns:
         The answer, which is empty if there is only reasoning; and what was taken out, tags included, "" if nothing was.
     """
-    kept: list[str] = []
-    taken: list[str] = []
+    kept: list[slice] = []
+    taken: list[slice] = []  # places, not texts: a million tags that close nothing would be copied a million times
     at, opened = 0, None
     for tag in _TAG.finditer(text):
         if tag[1]:
             if opened is None:  # it closes nothing: whatever stood before it was reasoning
-                taken, kept = [text[: tag.end()]], []
+                taken, kept = [slice(0, tag.end())], []
             else:
-                taken.append(text[opened : tag.end()])
+                taken.append(slice(opened, tag.end()))
             at, opened = tag.end(), None
         elif opened is None:
-            kept.append(text[at : tag.start()])
+            kept.append(slice(at, tag.start()))
             opened = tag.start()
     if opened is None:
-        kept.append(text[at:])
+        kept.append(slice(at, len(text)))
     else:
-        taken.append(text[opened:])
+        taken.append(slice(opened, len(text)))
     if not taken:
         return text, ""
-    return _joined(kept).strip(), "".join(taken)
+    return _joined([text[part] for part in kept]).strip(), "".join([text[part] for part in taken])
 
 
 def _joined(parts: list[str]) -> str:
     """Join what was kept; words do not run together, and no new tag comes about."""
-    made = ""
-    for part in parts:
-        apart = made and part and not made[-1].isspace() and not part[0].isspace()
-        made += f" {part}" if apart else part
-    return made
+    made: list[str] = []
+    for part in filter(None, parts):
+        if made and not made[-1][-1].isspace() and not part[0].isspace():
+            made.append(" ")
+        made.append(part)
+    return "".join(made)

@@ -21,7 +21,6 @@ An empty text to look for would be found in every answer, so it is refused.
 from __future__ import annotations
 
 import asyncio
-import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -40,6 +39,7 @@ from trialplate.scorers.base import (
     require_settings,
     text_of,
 )
+from trialplate.scorers.unicode_forms import composed_text
 
 __all__ = ["ContainsScorer", "ExactScorer", "RegexScorer", "make_contains", "make_exact", "make_regex", "normaliser"]
 
@@ -87,7 +87,7 @@ def normaliser(settings: Mapping[str, Any]) -> Callable[[str], str]:
     form, fold = chosen["unicode"], chosen["case"] == "fold"
 
     def composed(text: str) -> str:
-        return text if form == "keep" or text.isascii() else unicodedata.normalize(form, text)
+        return text if form == "keep" else composed_text(text, form)
 
     def normalise(text: str) -> str:
         text = composed(text)

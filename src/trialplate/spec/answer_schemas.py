@@ -62,6 +62,7 @@ def check_schema(document: Document, path: Path) -> tuple[Json, list[str]]:
         message = "a schema of another draft than 2020-12"
         _refuse(document, (*path, "$schema"), message, f"write $schema: {DIALECT}, or leave it out")
     _check_meta(schema, document, path)
+    _check_unevaluated(schema, document, path)
     warnings = [item for below, inner in _inner(schema, path) for item in _check_one(inner, document, below, path)]
     _check_references(schema, document, path)
     _check_use(schema, document, path)
@@ -117,15 +118,21 @@ def _check_one(schema: dict[str, Any], document: Document, path: Path, top: Path
         if key in schema and not str(schema[key]).startswith("#"):
             message = f'"{key}" leaves the schema: {str(schema[key])[:100]}'
             _refuse(document, (*path, key), message, "copy what it means into $defs; nothing is fetched")
-    if "unevaluatedProperties" in schema and "patternProperties" in schema:
-        message = "unevaluatedProperties beside patternProperties is not checked in bounded time"
-        _refuse(document, (*path, "unevaluatedProperties"), message, "use additionalProperties")
     for key in ("pattern", "patternProperties"):
         for pattern in [schema[key]] if key == "pattern" and key in schema else schema.get(key, ()):
             _check_pattern(pattern, document, (*path, key))
     name = schema.get("format")
     if isinstance(name, str) and name not in FORMATS:
         yield f'{document.where((*path, "format"))}: the format "{name}" is not checked; {", ".join(FORMATS)} are'
+
+
+def _check_unevaluated(schema: Json, document: Document, path: Path) -> None:
+    """Refuse what looks through patterns without a time limit, wherever in the schema these stand."""
+    inner = list(_inner(schema, path))
+    below = next((place for place, one in inner if "unevaluatedProperties" in one), None)
+    if below is not None and any("patternProperties" in one for _, one in inner):
+        message = "unevaluatedProperties in a schema with patternProperties is not checked in bounded time"
+        _refuse(document, (*below, "unevaluatedProperties"), message, "use additionalProperties")
 
 
 def _check_pattern(pattern: str, document: Document, path: Path) -> None:
@@ -146,13 +153,18 @@ def _check_references(schema: Json, document: Document, path: Path) -> None:
 
     shelf: Any = Registry()
     resolver = shelf.resolver_with_root(DRAFT202012.create_resource(schema))
-    for below, inner in _inner(schema, path):
+    found = list(_inner(schema, path))
+    checked = {id(inner) for _, inner in found}
+    for below, inner in found:
         for key in ("$ref", "$dynamicRef"):
             if key in inner:
                 try:
-                    resolver.lookup(inner[key])
+                    there = resolver.lookup(inner[key]).contents
                 except (Unresolvable, LookupError, ValueError, TypeError):
                     _refuse(document, (*below, key), f'"{key}" leads nowhere: {inner[key][:100]}', "correct it")
+                if not isinstance(there, bool) and id(there) not in checked:
+                    message = f'"{key}" leads to what is no schema: {inner[key][:100]}'
+                    _refuse(document, (*below, key), message, "put schemas that others refer to under $defs")
 
 
 def _check_use(schema: Json, document: Document, path: Path) -> None:

@@ -28,7 +28,7 @@ def read_choices(text: str, options: Set[str] = OPTIONS) -> frozenset[str] | Non
     if len(text) > _LONGEST:
         return None
     words = [word.strip(_AROUND) for word in _BETWEEN.split(text)]
-    named = [word.upper() for word in words if word and word.lower() not in ("and", "or")]
+    named = [word.upper() if word.isascii() else word for word in words if word and word.lower() not in ("and", "or")]
     if not named or "or" in map(str.lower, words) or not options >= set(named):
         return None
     return frozenset(named)

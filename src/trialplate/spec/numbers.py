@@ -6,9 +6,9 @@ marks `*`, `_`, `~` and "`", and at its end `. , ; : ! ?`, are no part of it. Ev
 is no number, and says why, unless a setting says how it is meant:
 
     1,234   1.234,5   1 234     separators: {thousands: ",", decimal: "."}
-    20%   20 %   20 percent     percent: keep (20% is 20) or divide (20% is 0.2)
+    20%   20 %   20 per cent    percent: keep (20% is 20) or divide (20% is 0.2)
     5km   $5                    units: [km]: spellings of one unit, before or after the number, glued or apart
-    20 million   3 / 4   9+9    never
+    20 million   3 / 4   9+9   minus 5    never
 
 So a word that holds a digit and is no number is never passed over for another one. A word that follows apart, as in
 "72 clips", is no unit. Numbers are exact decimals of at most 60 digits and an exponent of at most two digits; a longer
@@ -39,8 +39,11 @@ _WORD = re.compile("[^ \t-\r\x1c-\x1f\x85\u1680\u2000-\u2006\u2008\u200a\u2028\u
 """Anything but the other blanks: one class, since an answer may have millions of words."""
 _DIGIT = re.compile(r"\d")
 _PERCENT = re.compile(r"[%\u2030\uff05]")
-_SCALES = frozenset({"hundred", "thousand", "million", "billion", "trillion", "dozen"})
-_PERCENT_WORDS = frozenset({"percent", "pct"})
+_SCALES = {"hundred", "thousand", "lakh", "million", "crore", "billion", "trillion", "quadrillion", "dozen"}
+_SCALES |= {f"{scale}s" for scale in _SCALES} | {"mn", "mio", "bn"}
+_PERCENT_WORDS = frozenset({"percent", "pct", "percentage"})
+_PER = frozenset({"cent", "centum", "mille", "mil"})
+_NEGATIVE = frozenset({"minus", "negative"})
 _OPERATORS = frozenset("+-*/^=\u00d7\u00f7\u2212\u2013\u00b1") - {"="}
 _SHOWN = 60
 _LONGEST = 1000
@@ -105,8 +108,9 @@ def _read(words: Sequence[str], at: int, rules: NumberRules) -> tuple[Found, int
     shown = word
     following = words[after].lower() if after < len(words) else ""
     percent = _PERCENT.search(word) is not None
-    if not percent and following and (_PERCENT.match(following) or _bare(following) in _PERCENT_WORDS):
-        percent, shown, after = True, f"{word} {_bare(words[after])}", after + 1
+    length = _percent_words(words, after)
+    if not percent and length:
+        percent, shown, after = True, " ".join([word, *map(_bare, words[after : after + length])]), after + length
     digits = word.rstrip("%\uff05") if percent else word
     digits = _without_unit(digits, rules.units)
     if after == at + 1 and following and _bare_unit(words[after], rules.units):
@@ -123,6 +127,14 @@ def _read(words: Sequence[str], at: int, rules: NumberRules) -> tuple[Found, int
         sign, figures, exponent = number.as_tuple()
         number = Decimal((sign, figures, int(exponent) - 2))  # exact, where a context would round
     return Found(text=shown, number=number), after
+
+
+def _percent_words(words: Sequence[str], at: int) -> int:
+    """Return how many words from an index on say that the number before them is a percentage; 0 if none does."""
+    said = [_bare(word).lower() for word in words[at : at + 2]]
+    if said and (_PERCENT.match(words[at]) or said[0] in _PERCENT_WORDS):
+        return 1
+    return 2 if said[:1] == ["per"] and said[-1] in _PER else 0
 
 
 def _bare(word: str) -> str:
@@ -180,6 +192,8 @@ def _neighbours(words: Sequence[str], at: int, after: int, digits: str) -> str:
     follows = words[after] if after < len(words) else ""
     if before in _OPERATORS or follows in _OPERATORS:
         return "a part of an expression"
+    if _bare(before).lower() in _NEGATIVE:
+        return f'"{_bare(before)}" stands before it'
     if _bare(follows).lower() in _SCALES:
         return f'"{_bare(follows)}" follows it'
     # 12 345 may be one number or two.
@@ -201,14 +215,23 @@ def _shown(text: str) -> str:
 
 
 def number_rules(settings: Mapping[str, Any]) -> NumberRules:
-    """Return the rules that the settings of a plan's scorer describe."""
-    separators = settings.get("separators", {})
-    return NumberRules(
-        thousands=separators.get("thousands", ""),
-        decimal=separators.get("decimal", "."),
-        percent=settings.get("percent", "refuse"),
-        units=tuple(settings.get("units", ())),
-    )
+    """Return the rules that the settings of a plan's scorer describe.
+
+    Raises:
+        ValueError: a setting is none of its kind; a plan need not come from an author's file that was checked.
+    """
+    separators, percent = settings.get("separators", {}), settings.get("percent", "refuse")
+    units = settings.get("units", [])
+    if percent not in ("refuse", "keep", "divide"):
+        raise ValueError(f"percent cannot be {percent!r}")
+    if not isinstance(separators, dict) or not separators.keys() <= {"thousands", "decimal"}:
+        raise ValueError("separators has thousands and decimal")
+    marks = {"thousands": "", "decimal": ".", **separators}
+    if not all(isinstance(mark, str) and len(mark) <= 1 for mark in marks.values()) or not marks["decimal"]:
+        raise ValueError("a separator is one character")
+    if not isinstance(units, list | tuple) or not all(isinstance(unit, str) and unit for unit in units):
+        raise ValueError("units is a list of texts")
+    return NumberRules(**marks, percent=percent, units=tuple(units))
 
 
 def reference_problem(reference: Json, find: str, rules: NumberRules) -> str:

@@ -136,6 +136,13 @@ def test_any_text_gives_a_value_or_a_reason(text: str) -> None:
         assert values == [values[0]] * 3
 
 
+@pytest.mark.parametrize("line", ["```" + " " * 1_000_000 + "`", "~~~" + "\t" * 1_000_000, "`" * 1_000_000 + "x`"])
+def test_long_line_that_begins_like_a_fence_takes_no_time(line: str) -> None:
+    """What a model answers is read in a time that grows with its length: its square would be hours."""
+    with pytest.raises(NoJson):
+        json_in(line, "embedded")
+
+
 # ------------------------------------------------------------------------------------------------------ reasoning
 
 
@@ -182,3 +189,12 @@ def test_parting_twice_changes_nothing_more(parts: list[str]) -> None:
     answer, taken = without_reasoning("".join(parts))
     assert without_reasoning(answer) == (answer, "")
     assert bool(taken) == ("<think>" in "".join(parts) or "</think>" in "".join(parts))
+
+
+@pytest.mark.parametrize("tag", ["</think>", "<think>x</think> 4", "<think>", "x</think>"])
+def test_very_many_tags_are_parted_in_no_time(tag: str) -> None:
+    """A model that repeats itself holds up nothing: copying what stands before each tag would take hours."""
+    text = tag * 300_000
+    answer, taken = without_reasoning(text)
+    assert len(taken) >= len(text) * 0.7
+    assert without_reasoning(answer) == (answer, "")

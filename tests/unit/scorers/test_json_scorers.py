@@ -112,9 +112,77 @@ async def test_schema_pattern_that_never_ends_is_no_score_and_others_go_on(schem
         assert (await meets('"x"', {"type": "string", "pattern": "x"})).verdict == "passed"
         await asyncio.sleep(0)
         others += 1
-    with pytest.raises(ScorerError, match="regex time limit"):
+    with pytest.raises(ScorerError, match="time limit"):
         await stuck
     assert others > 5
+
+
+TREE = {
+    "$ref": "#/$defs/tree",
+    "$defs": {
+        "tree": {
+            "anyOf": [
+                {"type": "number"},
+                {"type": "array", "items": {"$ref": "#/$defs/tree"}},
+                {"type": "array", "prefixItems": [{"$ref": "#/$defs/tree"}]},
+            ]
+        }
+    },
+}
+
+
+async def test_schema_that_tries_for_ever_on_a_deep_answer_is_no_score_and_others_go_on() -> None:
+    """A sound schema that refers to itself twice doubles the work with each of the 60 levels of a hostile answer."""
+    assert (await meets("[[1], [2, [3]]]", TREE)).verdict == "passed"
+    stuck = asyncio.create_task(meets("[" * 60 + '"x"' + "]" * 60, TREE))
+    others = 0
+    while not stuck.done():
+        assert (await meets("1", TREE)).verdict == "passed"
+        await asyncio.sleep(0)
+        others += 1
+    with pytest.raises(ScorerError, match="time limit: the schema had no result"):
+        await stuck
+    assert others > 5
+
+
+@pytest.mark.parametrize(
+    ("number", "factor", "verdict"),
+    [
+        ("4.35", 0.01, "passed"),
+        ("0.3", 0.1, "passed"),
+        ("1.1", 0.1, "passed"),
+        ("19.99", 0.01, "passed"),
+        ("19.995", 0.01, "failed"),
+        ("0.075", 0.05, "failed"),
+        ("1e300", 1e-300, "failed"),
+        ("9007199254740991", 2, "failed"),
+        ("7", 3.5, "passed"),
+        ("0", 0.1, "passed"),
+        ("true", 2, "passed"),
+        ('"x"', 2, "passed"),
+    ],
+)
+async def test_schema_multiple_of_goes_by_the_decimals(number: str, factor: float, verdict: str) -> None:
+    """A price of 4.35 is a multiple of 0.01: JSON Schema speaks of numbers, not of their binary neighbours.
+
+    A number beyond what every reader holds (1e300) is no JSON here, and failed already.
+    """
+    assert (await meets(number, {"multipleOf": factor})).verdict == verdict
+
+
+@pytest.mark.parametrize("schema", [{"type": "objekt"}, {"minimum": "3"}, {"multipleOf": 0}, {"items": [True]}])
+def test_schema_of_a_plan_that_nobody_checked_is_refused(schema: Any) -> None:
+    """A re-score reads plans by other hands: what is no schema makes no scorer, and crashes none."""
+    texts = (PlanText(role="schema", commitment="A" * 43),)
+    with pytest.raises(SpecError, match="draft 2020-12"):
+        make_json_schema(Scorer(name="s", type="json-schema", metric="m", texts=texts), {("schema", ""): schema})
+
+
+@pytest.mark.parametrize("schema", [{"$ref": "https://x.example/y"}, {"$ref": "#/$defs/a"}, {"pattern": "("}])
+async def test_schema_that_cannot_be_followed_is_no_score(schema: Any) -> None:
+    """Nothing is fetched; the cell is unknown."""
+    with pytest.raises(ScorerError, match="cannot be followed"):
+        await meets('"x"', schema)
 
 
 async def test_schema_unique_items_of_a_long_list_end_soon() -> None:

@@ -165,3 +165,63 @@ async def test_any_answer_is_scored_by_both(answer: str, find: str) -> None:
         assert score.reason
     if "4711" not in answer.replace(".", ""):
         assert (await numeric(answer, 4711, find=find)).verdict == "failed"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"separators": {"thousands": ["x"]}},
+        {"separators": {"thousands": ",", "group": "."}},
+        {"separators": {"decimal": ""}},
+        {"separators": "x"},
+        {"percent": "halve"},
+        {"units": "km"},
+        {"units": [1]},
+        {"tolerance": 1},
+        {"tolerance": "1e999999999"},
+        {"relative": "-1"},
+        {"find": "after", "which": "last", "after": 5},
+        {"find": ["whole"]},
+    ],
+)
+def test_setting_of_another_kind_in_a_plan_by_another_hand_is_refused(settings: dict[str, Any]) -> None:
+    """A re-score reads plans that no author's file stood behind; none of them crashes it."""
+    with pytest.raises(SpecError):
+        make_numeric(Scorer(name="s", type="numeric", metric="m", settings=settings), {})
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "It is minus 5.",
+        "Negative 5",
+        "(minus) 5",
+        "about 5 per cent",
+        "5 per mille of them",
+        "5 Per Cent.",
+        "5 percentage points",
+        "5 millions",
+        "5 thousands of them",
+        "5 bn",
+        "5 crore",
+    ],
+)
+@pytest.mark.parametrize("find", ["first", "last"])
+async def test_words_beside_a_number_that_make_another_of_it_are_seen(answer: str, find: str) -> None:
+    """What a word makes negative, a share or a million of is not the bare number."""
+    assert (await numeric(answer, 5, find=find)).verdict == "failed"
+    assert (await numeric("Negative results aside, it is 5, per person.", 5, find=find)).verdict == "passed"
+
+
+async def test_percentage_in_words_is_one_where_the_plan_takes_them() -> None:
+    """20 per cent is written in more than one way."""
+    for answer in ("20 per cent", "20 percent", "20%", "20 %"):
+        assert (await numeric(answer, 20, percent="keep")).verdict == "passed"
+        assert (await numeric(answer, "0.2", percent="divide")).verdict == "passed"
+
+
+@pytest.mark.parametrize("answer", ["\u0131", "\u017f", "\uff21", "\u0410"])
+async def test_letter_that_only_looks_like_a_choice_names_none(answer: str) -> None:
+    """A dotless i becomes I in capitals, and is another letter; so do the long s, and those of other alphabets."""
+    for option in "ISA":
+        assert (await choice(f"ANSWER: {answer}", option)).verdict == "failed"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from trialplate.errors import SpecError
 from trialplate.record.values import Case, PlanText, Scorer
 from trialplate.scorers.base import Score, ScorerError
 from trialplate.scorers.text_match import CHOICES, make_contains, make_exact, make_regex, normaliser
+from trialplate.scorers.unicode_forms import composed_text
 
 CASES = Path(__file__).parents[2] / "vectors" / "cases" / "scorers"
 COMMITMENT = "A" * 43
@@ -214,3 +216,27 @@ def test_regex_that_cannot_be_one_is_refused(pattern: str | None, flags: tuple[s
         make_regex(
             plan("regex", "pattern" if pattern is not None else None, flags=list(flags)), {("pattern", ""): pattern}
         )
+
+
+# ---------------------------------------------------------------------------------------------------- long answers
+
+MARKS = "\u0301\u0316\u0345\u0340\u0344\u0f73\u0f75\u0f81\u0f71\uff9e\uff9f\u3099\u0334"
+
+
+@given(
+    st.lists(st.sampled_from([*MARKS, *MARKS, "a", "\xe9", "\uac00", "\ud800"]), min_size=100, max_size=400),
+    st.sampled_from(["NFC", "NFKC"]),
+)
+def test_long_text_is_normalised_as_python_does(characters: list[str], form: Any) -> None:
+    """Sorting long runs of marks beforehand changes nothing of the result."""
+    text = "a" * 1000 + "".join(characters)
+    assert composed_text(text, form) == unicodedata.normalize(form, text)
+
+
+@pytest.mark.parametrize("settings", [{}, {"unicode": "NFKC"}, {"case": "fold"}])
+async def test_megabyte_of_marks_in_the_wrong_order_takes_no_time(settings: dict[str, str]) -> None:
+    """`unicodedata` alone needs the square of their number: an answer could stop a run for hours."""
+    marks = "a" + "\u0301\u0316" * 120_000
+    assert (await exact(marks, "b", **settings)).verdict == "failed"
+    assert (await contains(marks, "b")).verdict == "failed"
+    assert (await exact("a" + "\u0316" * 120_000 + "\u0301" * 120_000, marks, **settings)).verdict == "passed"

@@ -71,6 +71,9 @@ def test_schema_that_is_whole_is_taken(schema: Any) -> None:
         ({"pattern": "("}, "no regular expression"),
         ({"patternProperties": {"[": {"type": "string"}}}, "no regular expression"),
         ({"unevaluatedProperties": False, "patternProperties": {"a": {"type": "string"}}}, "bounded time"),
+        ({"unevaluatedProperties": False, "allOf": [{"patternProperties": {"^(a+)+$": True}}]}, "bounded time"),
+        ({"$ref": "#/notes", "notes": {"pattern": "("}}, "what is no schema"),
+        ({"$ref": "#/$defs/a/enum/0", "$defs": {"a": {"enum": [{"type": "string"}]}}}, "what is no schema"),
         ({"properties": {"a": {"$id": "https://x/y", "type": "string"}}}, "another document"),
     ],
 )
