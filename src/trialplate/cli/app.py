@@ -259,6 +259,7 @@ def show(
 def gate(
     run: parameters.RunArgument,
     model: parameters.ConfigurationOption = None,
+    chosen: Annotated[bool, typer.Option("--chosen", help="Accept only the one that the mark chooses.")] = False,
     no_append: Annotated[
         bool, typer.Option("--no-append", help="Decide without appending the decision to the ledger.")
     ] = False,
