@@ -97,6 +97,27 @@ def test_run_with_unknown_trials_says_why_and_leads_to_resume(tmp_path: Path) ->
         assert [words[0] for words in commands(again)] == ["report", "gate"]
 
 
+def test_address_at_which_nobody_answers_is_named(tmp_path: Path) -> None:
+    """A run goes on with the address of its plan: only the name shows that a resume asks the old one."""
+    project = SmallProject.write(tmp_path, plan_text(HOSTED.format(url="http://127.0.0.1:9/v1"), repeats=1))
+    said = project("run", "--yes")
+    assert said.code == 4
+    assert "4 refused_connection: nobody answers at http://127.0.0.1:9/v1: is the server running?" in said.err
+
+
+def test_run_that_left_trials_out_is_named_before_the_next(fresh: SmallProject) -> None:
+    """It has ended, and is an open attempt all the same: the next gate will say so, the next run says it first."""
+    assert fresh("run", "--yes", "--max-time", "0.001").code == 4
+    first = fresh.runs[0].name
+    assert f"{first} (incomplete)" in fresh("doctor").out
+    told = f"note: run {first} is incomplete: an open attempt until it is resumed or waived"
+    assert told in fresh("run", "--yes").err
+    assert fresh("gate", "latest", "--model", "good").code == 1
+    assert fresh("resume", first, "--max-time", "60").code == 0
+    assert "note: run " not in fresh("run", "--yes").err
+    assert "none open" in fresh("doctor").out
+
+
 def test_mean_over_fewer_trials_than_planned_says_so(tmp_path: Path) -> None:
     """Two of four answered: the mean is of two, in words."""
     right = {

@@ -70,7 +70,7 @@ def summary_lines(finished: Finished, prepared: Prepared, view: View) -> Iterato
     yield f"{reason}: {told} of {counted(counts.planned, 'trial')} in {counted(counts.attempts, 'attempt')}"
     if view.tally is not None and view.done:
         yield from aligned(list(_table(prepared, view, view.tally)))
-        yield from _remarks(view, view.tally)
+        yield from _remarks(prepared, view, view.tally)
     if unknown:
         words = f"{counted(unknown, 'trial')} unknown, neither passed nor failed; the record is signed and valid"
         yield f"{words} (exit {finished.exit_code})"
@@ -126,14 +126,18 @@ def _cost_text(view: View, name: str, sums: Sums) -> str:
     return f"{text} + {sums.costs_unknown} unknown" if sums.costs_unknown else text
 
 
-def _remarks(view: View, tally: Tally) -> Iterator[str]:
+def _remarks(prepared: Prepared, view: View, tally: Tally) -> Iterator[str]:
     """Yield what a reader of the table must know."""
     if tally.replayed:
         yield f"{counted(tally.replayed, 'answer')} replayed from a cassette: cost as recorded, nothing was paid"
+    endpoints = {item.name: item.endpoint for item in prepared.plan.configurations}
     for name in view.planned:
         for cause, number in tally.of_configuration(name).causes.items():
             if number:
-                yield f"unknown: {visible(name)}: {number} {cause}: {WHY.get(cause, 'the report shows each')}"
+                why = WHY.get(cause, "the report shows each")
+                if cause == "refused_connection" and (endpoint := endpoints.get(name)):
+                    why = f"nobody answers at {visible(endpoint)}: is the server running?"
+                yield f"unknown: {visible(name)}: {number} {cause}: {why}"
         if left_out := tally.left_out.get(name):
             yield f"left out: {left_out} of {visible(name)}: the budget's money or time did not suffice"
 
