@@ -79,6 +79,35 @@ def test_pilot_leads_to_the_whole_plan_and_not_to_a_gate(fresh: SmallProject) ->
     assert "a pilot never decides" in said.err
 
 
+def test_pilot_leads_to_the_whole_plan_as_it_was_run(fresh: SmallProject, tmp_path: Path) -> None:
+    """The plan's path and what bounds the run stay; only what narrowed it is left out."""
+    moved = fresh.root.rename(tmp_path / "my project")
+    (moved / "trialplate.yaml").rename(moved / "other.yaml")
+    project = SmallProject(moved, fresh.home)
+    out, err = io.StringIO(), io.StringIO()
+    with project.environment(), contextlib.chdir(tmp_path):
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            options = ["--limit", "1", "--max-time", "10m", "--jobs", "2", "--yes"]
+            assert main(["run", "my project/other.yaml", *options]) == 0
+        typed = commands(Said(0, out.getvalue(), err.getvalue()))[1]
+        assert typed == ["run", "my project/other.yaml", "--max-time", "10m", "--jobs", "2", "--yes"]
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            assert main(typed) == 0
+
+
+def test_mark_that_chooses_leads_to_a_gate_on_whatever_is_chosen(tmp_path: Path) -> None:
+    """No configuration is named that the mark may not choose; the command says 0 for the one that it does."""
+    models = '  first: {runner: stand-in, answers: {"*": "none of it"}, pricing: free}\n'
+    models += '  second: {runner: stand-in, answers: {"*": "Paris 4 blue 8"}, pricing: free}'
+    text = plan_text(models, repeats=1).rstrip() + "\n  choose: {by: cheapest, of: trial_pass_rate, basis: estimate}\n"
+    project = SmallProject.write(tmp_path, text)
+    said = project("run", "--yes")
+    assert commands(said)[1] == ["gate", said.out.strip()]
+    gated = project(*commands(said)[1])
+    assert gated.code == 0
+    assert "ACCEPTED second" in gated.out
+
+
 def test_run_with_unknown_trials_says_why_and_leads_to_resume(tmp_path: Path) -> None:
     """What helps stands beside the cause; the exit code is told in words; resume works as typed once it can."""
     steps = [{"status": 401, "json": {"error": {"message": "no"}}}]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +54,14 @@ class RunOptions:
     max_time: str | None = None
     quiet: bool = False
     color: str | None = None
+
+    def whole(self, plan: Path) -> str:
+        """Return the command that runs the plan in full, and otherwise as this one does."""
+        said = {"--cache": self.cache, "--max-cost": self.max_cost, "--max-time": self.max_time, "--jobs": self.jobs}
+        words = ["trialplate", "run", *([] if plan == Path() else [str(plan)])]
+        for option, value in said.items():
+            words += [] if value is None else [option, str(value)]
+        return shlex.join([*words, "--yes"])
 
     def manner(self) -> Manner:
         """Return how to tell how it goes."""
@@ -105,7 +114,7 @@ def run_plan(plan: Path, options: RunOptions) -> int:
 
     at_once = options.jobs or prepared.plan.concurrency
     progress = Progress(options.manner())
-    progress.plan(prepared, at_once=at_once)
+    progress.plan(prepared, at_once=at_once, whole=options.whole(plan))
     bounds = bounds_of(prepared.plan, prepared.matrix, prepared.opened, prepared.cases)
     for warning in (*prepared.frozen.warnings, *budget_warning(prepared.plan, prepared.matrix, bounds)):
         progress.note("warning", warning)

@@ -74,7 +74,7 @@ def summary_lines(finished: Finished, prepared: Prepared, view: View) -> Iterato
     if unknown:
         words = f"{counted(unknown, 'trial')} unknown, neither passed nor failed; the record is signed and valid"
         yield f"{words} (exit {finished.exit_code})"
-    for index, (command, why) in enumerate(next_commands(finished, prepared)):
+    for index, (command, why) in enumerate(next_commands(finished, prepared, view.whole)):
         yield f"{'next:' if not index else '     '} {command}{f'   # {why}' if why else ''}"
 
 
@@ -142,8 +142,12 @@ def _remarks(prepared: Prepared, view: View, tally: Tally) -> Iterator[str]:
             yield f"left out: {left_out} of {visible(name)}: the budget's money or time did not suffice"
 
 
-def next_commands(finished: Finished, prepared: Prepared) -> Iterator[tuple[str, str]]:
-    """Yield what to type next, as it works from the folder where the run was started, and what it is for."""
+def next_commands(finished: Finished, prepared: Prepared, whole: str | None) -> Iterator[tuple[str, str]]:
+    """Yield what to type next, as it works from the folder where the run was started, and what it is for.
+
+    Args:
+        whole: the command that runs the plan in full, where it is known.
+    """
     named = shlex.quote(_named(finished.folder))
     counts = finished.counts
     if finished.reason == "budget":
@@ -157,7 +161,11 @@ def next_commands(finished: Finished, prepared: Prepared) -> Iterator[tuple[str,
     wrong = counts.planned - counts.passed
     yield f"trialplate report {named}", f"shows the {counted(wrong, 'trial')} not passed" if wrong else ""
     if prepared.narrowing is not None:
-        yield "trialplate run --yes", "the whole plan: a pilot never decides"
+        if whole is not None:
+            yield whole, "the whole plan: a pilot never decides"
+        return
+    if prepared.plan.pass_mark.choose is not None:
+        yield f"trialplate gate {named}", "exit 0 only if one is chosen, and accepted"
         return
     candidates = [item.name for item in prepared.plan.configurations if item.role == "candidate"]
     there = [name for name in candidates if name in prepared.matrix.counts]
@@ -203,7 +211,7 @@ def result(finished: Finished, prepared: Prepared, view: View) -> dict[str, Any]
         "pilot": prepared.narrowing is not None,
         "counts": codec.to_json(finished.counts),
         "configurations": rows,
-        "next": [command for command, _ in next_commands(finished, prepared)],
+        "next": [command for command, _ in next_commands(finished, prepared, view.whole)],
     }
 
 
