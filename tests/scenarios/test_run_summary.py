@@ -79,6 +79,35 @@ def test_pilot_leads_to_the_whole_plan_and_not_to_a_gate(fresh: SmallProject) ->
     assert "a pilot never decides" in said.err
 
 
+def test_pilot_leads_to_the_whole_plan_as_it_was_run(fresh: SmallProject, tmp_path: Path) -> None:
+    """The plan's path and what bounds the run stay; only what narrowed it is left out."""
+    moved = fresh.root.rename(tmp_path / "my project")
+    (moved / "trialplate.yaml").rename(moved / "other.yaml")
+    project = SmallProject(moved, fresh.home)
+    out, err = io.StringIO(), io.StringIO()
+    with project.environment(), contextlib.chdir(tmp_path):
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            options = ["--limit", "1", "--max-time", "10m", "--jobs", "2", "--yes"]
+            assert main(["run", "my project/other.yaml", *options]) == 0
+        typed = commands(Said(0, out.getvalue(), err.getvalue()))[1]
+        assert typed == ["run", "my project/other.yaml", "--max-time", "10m", "--jobs", "2", "--yes"]
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            assert main(typed) == 0
+
+
+def test_mark_that_chooses_leads_to_a_gate_on_whatever_is_chosen(tmp_path: Path) -> None:
+    """No configuration is named that the mark may not choose; the command says 0 for the one that it does."""
+    models = '  first: {runner: stand-in, answers: {"*": "none of it"}, pricing: free}\n'
+    models += '  second: {runner: stand-in, answers: {"*": "Paris 4 blue 8"}, pricing: free}'
+    text = plan_text(models, repeats=1).rstrip() + "\n  choose: {by: cheapest, of: trial_pass_rate, basis: estimate}\n"
+    project = SmallProject.write(tmp_path, text)
+    said = project("run", "--yes")
+    assert commands(said)[1] == ["gate", said.out.strip()]
+    gated = project(*commands(said)[1])
+    assert gated.code == 0
+    assert "ACCEPTED second" in gated.out
+
+
 def test_run_with_unknown_trials_says_why_and_leads_to_resume(tmp_path: Path) -> None:
     """What helps stands beside the cause; the exit code is told in words; resume works as typed once it can."""
     steps = [{"status": 401, "json": {"error": {"message": "no"}}}]
@@ -95,6 +124,27 @@ def test_run_with_unknown_trials_says_why_and_leads_to_resume(tmp_path: Path) ->
         again = project(*commands(said)[0])
         assert again.code == 0, again.err
         assert [words[0] for words in commands(again)] == ["report", "gate"]
+
+
+def test_address_at_which_nobody_answers_is_named(tmp_path: Path) -> None:
+    """A run goes on with the address of its plan: only the name shows that a resume asks the old one."""
+    project = SmallProject.write(tmp_path, plan_text(HOSTED.format(url="http://127.0.0.1:9/v1"), repeats=1))
+    said = project("run", "--yes")
+    assert said.code == 4
+    assert "4 refused_connection: nobody answers at http://127.0.0.1:9/v1: is the server running?" in said.err
+
+
+def test_run_that_left_trials_out_is_named_before_the_next(fresh: SmallProject) -> None:
+    """It has ended, and is an open attempt all the same: the next gate will say so, the next run says it first."""
+    assert fresh("run", "--yes", "--max-time", "0.001").code == 4
+    first = fresh.runs[0].name
+    assert f"{first} (incomplete)" in fresh("doctor").out
+    told = f"note: run {first} is incomplete: an open attempt until it is resumed or waived"
+    assert told in fresh("run", "--yes").err
+    assert fresh("gate", "latest", "--model", "good").code == 1
+    assert fresh("resume", first, "--max-time", "60").code == 0
+    assert "note: run " not in fresh("run", "--yes").err
+    assert "none open" in fresh("doctor").out
 
 
 def test_mean_over_fewer_trials_than_planned_says_so(tmp_path: Path) -> None:

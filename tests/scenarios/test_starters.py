@@ -145,4 +145,5 @@ def test_starter_without_its_key_is_refused_before_anything_is_asked(starter: st
     said = project("run", "--yes", **{KEYS[starter]: ""})
     assert said.code == 2
     assert KEYS[starter] in said.err
+    assert "error: trialplate.yaml:11:" in said.err
     assert (project.ledger / "entries.jsonl").read_bytes() == before

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from trialplate import __version__
+from trialplate.cli.project import open_runs
 from trialplate.errors import EXIT_DONE, EXIT_USAGE, TrialplateError
 from trialplate.ledger.clock import utc_now
 from trialplate.ledger.index import index_state
@@ -244,13 +245,13 @@ def _clock(view: LedgerView) -> Lines:
 
 def _runs(view: LedgerView) -> Lines:
     """Tell how many runs stand open: each is an attempt that counts."""
-    open_ = [e.body.run_id for e in view.starts() if not view.end_of(e.body.run_id) and not view.waived(e.body.run_id)]
+    open_ = [f"{run_id} ({state})" for run_id, state in open_runs(view)]
     number = counted(len(view.starts()), "run")
     if open_:
-        told = f"{number}, unfinished: {', '.join(open_[-3:])}"
+        told = f"{number}, open: {', '.join(open_[-3:])}"
         yield Line("runs", "WARN", told, "finish them with `trialplate resume RUN`, or waive them")
     else:
-        yield Line("runs", "OK", f"{number}, none unfinished")
+        yield Line("runs", "OK", f"{number}, none open")
 
 
 def _plan(project: Path) -> Lines:

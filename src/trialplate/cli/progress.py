@@ -82,11 +82,12 @@ class Progress(Watch):
         self._wake, self._over = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
 
-    def plan(self, prepared: Prepared, *, at_once: int) -> None:
+    def plan(self, prepared: Prepared, *, at_once: int, whole: str | None = None) -> None:
         """Hear what will be run, before anything else is told.
 
         Args:
             at_once: trials under way at the same time.
+            whole: the command that runs the plan in full.
         """
         self.prepared = prepared
         most: dict[str, int] = {}
@@ -97,7 +98,7 @@ class Progress(Watch):
                 most[item.cost.currency] = most.get(item.cost.currency, 0) + item.cost.nano
         priced = {item.name: item.pricing.currency for item in prepared.plan.configurations if item.pricing is not None}
         planned = {name: sum(row) for name, row in prepared.matrix.counts.items()}
-        self.view = View(planned, priced, most, at_once, replay=prepared.plan.cache == "replay")
+        self.view = View(planned, priced, most, at_once, replay=prepared.plan.cache == "replay", whole=whole)
 
     def __enter__(self) -> Self:
         return self

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from trialplate.errors import UsageError, VerificationError
@@ -18,7 +19,7 @@ from trialplate.verify.ledger_view import LedgerView, read_ledger
 from trialplate.verify.locate import given_ledger, ledger_above
 from trialplate.verify.output import tell
 
-__all__ = ["begin_ledger", "find_ledger", "open_ledger", "open_writer", "verified_ledger"]
+__all__ = ["begin_ledger", "find_ledger", "open_ledger", "open_runs", "open_writer", "verified_ledger"]
 
 
 GITIGNORE = """\
@@ -94,6 +95,16 @@ def verified_ledger(folder: Path, report: Report | None = None) -> LedgerView:
         assert found is not None  # noqa: S101  a ledger that cannot be read says why
         raise VerificationError(found.message, where=found.where, hint=found.hint, code=found.code)
     return view
+
+
+def open_runs(ledger: LedgerView) -> Iterator[tuple[str, str]]:
+    """Yield the full runs that leave decisions open until they are resumed or waived, and the state of each."""
+    for entry in ledger.starts():
+        run_id = entry.body.run_id
+        end = ledger.end_of(run_id)
+        if entry.body.selection != "full" or ledger.waived(run_id) or (end and end.body.status == "complete"):
+            continue
+        yield run_id, "unfinished" if end is None else "incomplete"
 
 
 def open_writer(folder: Path, key_line: str) -> LedgerWriter:

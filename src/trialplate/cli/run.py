@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from trialplate.cli.ceiling import budget_warning, budget_words, read_ceiling
 from trialplate.cli.colour import colour_mode
 from trialplate.cli.mark_words import choose_words, rule_words, supersedes_words
 from trialplate.cli.progress import Manner, Progress
-from trialplate.cli.project import begin_ledger, open_ledger
+from trialplate.cli.project import begin_ledger, open_ledger, open_runs
 from trialplate.engine.commits import superseded
 from trialplate.engine.estimate import bounds_of, estimate
 from trialplate.engine.prepare import Prepared, prepare
@@ -53,6 +54,14 @@ class RunOptions:
     max_time: str | None = None
     quiet: bool = False
     color: str | None = None
+
+    def whole(self, plan: Path) -> str:
+        """Return the command that runs the plan in full, and otherwise as this one does."""
+        said = {"--cache": self.cache, "--max-cost": self.max_cost, "--max-time": self.max_time, "--jobs": self.jobs}
+        words = ["trialplate", "run", *([] if plan == Path() else [str(plan)])]
+        for option, value in said.items():
+            words += [] if value is None else [option, str(value)]
+        return shlex.join([*words, "--yes"])
 
     def manner(self) -> Manner:
         """Return how to tell how it goes."""
@@ -100,11 +109,12 @@ def run_plan(plan: Path, options: RunOptions) -> int:
     else:
         view, writer, key = open_ledger(ledger)
         prepared = _prepared(plan, key.secret, options)
+        _check_secrets(prepared)
     from trialplate.engine.run import run_prepared
 
     at_once = options.jobs or prepared.plan.concurrency
     progress = Progress(options.manner())
-    progress.plan(prepared, at_once=at_once)
+    progress.plan(prepared, at_once=at_once, whole=options.whole(plan))
     bounds = bounds_of(prepared.plan, prepared.matrix, prepared.opened, prepared.cases)
     for warning in (*prepared.frozen.warnings, *budget_warning(prepared.plan, prepared.matrix, bounds)):
         progress.note("warning", warning)
@@ -135,7 +145,7 @@ def _check_secrets(prepared: Prepared) -> None:
 
     for item in prepared.plan.configurations:
         if item.secret is not None and item.name in prepared.matrix.counts and prepared.plan.cache != "replay":
-            Secrets().resolve(item.secret, os.environ, where=f"models.{item.model}.secret")
+            Secrets().resolve(item.secret, os.environ, where=prepared.where(("models", item.model, "secret", "env")))
 
 
 def _begun(plan: Path, folder: Path, options: RunOptions) -> tuple[Prepared, Path]:
@@ -174,15 +184,12 @@ def _check_new(project: Path, name: str) -> None:
 
 
 def _unfinished(ledger: LedgerView) -> Iterator[str]:
-    """Name the full runs that stand open and that nobody is writing: attempts, until they are resumed or waived."""
+    """Name the full runs that stand open and that nobody is writing."""
     from trialplate.ledger.lock import LOCK_NAME, is_held
 
-    for entry in ledger.starts():
-        run_id = entry.body.run_id
-        if entry.body.selection != "full" or ledger.end_of(run_id) is not None or ledger.waived(run_id):
-            continue
+    for run_id, state in open_runs(ledger):
         if not is_held(ledger.folder.parent / "runs" / run_id / LOCK_NAME):
-            yield (f"run {run_id} is unfinished: an open attempt until it is resumed or waived")
+            yield f"run {run_id} is {state}: an open attempt until it is resumed or waived"
 
 
 # -------------------------------------------------------------------------------------------------------- estimate

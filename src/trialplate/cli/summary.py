@@ -70,11 +70,11 @@ def summary_lines(finished: Finished, prepared: Prepared, view: View) -> Iterato
     yield f"{reason}: {told} of {counted(counts.planned, 'trial')} in {counted(counts.attempts, 'attempt')}"
     if view.tally is not None and view.done:
         yield from aligned(list(_table(prepared, view, view.tally)))
-        yield from _remarks(view, view.tally)
+        yield from _remarks(prepared, view, view.tally)
     if unknown:
         words = f"{counted(unknown, 'trial')} unknown, neither passed nor failed; the record is signed and valid"
         yield f"{words} (exit {finished.exit_code})"
-    for index, (command, why) in enumerate(next_commands(finished, prepared)):
+    for index, (command, why) in enumerate(next_commands(finished, prepared, view.whole)):
         yield f"{'next:' if not index else '     '} {command}{f'   # {why}' if why else ''}"
 
 
@@ -126,20 +126,28 @@ def _cost_text(view: View, name: str, sums: Sums) -> str:
     return f"{text} + {sums.costs_unknown} unknown" if sums.costs_unknown else text
 
 
-def _remarks(view: View, tally: Tally) -> Iterator[str]:
+def _remarks(prepared: Prepared, view: View, tally: Tally) -> Iterator[str]:
     """Yield what a reader of the table must know."""
     if tally.replayed:
         yield f"{counted(tally.replayed, 'answer')} replayed from a cassette: cost as recorded, nothing was paid"
+    endpoints = {item.name: item.endpoint for item in prepared.plan.configurations}
     for name in view.planned:
         for cause, number in tally.of_configuration(name).causes.items():
             if number:
-                yield f"unknown: {visible(name)}: {number} {cause}: {WHY.get(cause, 'the report shows each')}"
+                why = WHY.get(cause, "the report shows each")
+                if cause == "refused_connection" and (endpoint := endpoints.get(name)):
+                    why = f"nobody answers at {visible(endpoint)}: is the server running?"
+                yield f"unknown: {visible(name)}: {number} {cause}: {why}"
         if left_out := tally.left_out.get(name):
             yield f"left out: {left_out} of {visible(name)}: the budget's money or time did not suffice"
 
 
-def next_commands(finished: Finished, prepared: Prepared) -> Iterator[tuple[str, str]]:
-    """Yield what to type next, as it works from the folder where the run was started, and what it is for."""
+def next_commands(finished: Finished, prepared: Prepared, whole: str | None) -> Iterator[tuple[str, str]]:
+    """Yield what to type next, as it works from the folder where the run was started, and what it is for.
+
+    Args:
+        whole: the command that runs the plan in full, where it is known.
+    """
     named = shlex.quote(_named(finished.folder))
     counts = finished.counts
     if finished.reason == "budget":
@@ -153,7 +161,11 @@ def next_commands(finished: Finished, prepared: Prepared) -> Iterator[tuple[str,
     wrong = counts.planned - counts.passed
     yield f"trialplate report {named}", f"shows the {counted(wrong, 'trial')} not passed" if wrong else ""
     if prepared.narrowing is not None:
-        yield "trialplate run --yes", "the whole plan: a pilot never decides"
+        if whole is not None:
+            yield whole, "the whole plan: a pilot never decides"
+        return
+    if prepared.plan.pass_mark.choose is not None:
+        yield f"trialplate gate {named}", "exit 0 only if one is chosen, and accepted"
         return
     candidates = [item.name for item in prepared.plan.configurations if item.role == "candidate"]
     there = [name for name in candidates if name in prepared.matrix.counts]
@@ -199,7 +211,7 @@ def result(finished: Finished, prepared: Prepared, view: View) -> dict[str, Any]
         "pilot": prepared.narrowing is not None,
         "counts": codec.to_json(finished.counts),
         "configurations": rows,
-        "next": [command for command, _ in next_commands(finished, prepared)],
+        "next": [command for command, _ in next_commands(finished, prepared, view.whole)],
     }
 
 

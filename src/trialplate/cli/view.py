@@ -67,6 +67,8 @@ class View:
     at_once: int
     replay: bool = False
     """Every answer comes from a cassette: nothing is paid."""
+    whole: str | None = None
+    """The command that runs the plan in full, where it is known."""
     tally: Tally | None = None
     waiting: Sequence[Waiting] = ()
     stopping: int | None = None

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from trialplate.record.entries import Narrowing
 from trialplate.record.frozen import Json
 from trialplate.record.matrix import Matrix, narrow
 from trialplate.record.values import CacheMode, Case, Plan
+from trialplate.spec.document import Path as Place
 from trialplate.spec.freeze import Frozen, freeze
 from trialplate.spec.limits import Ceiling, check_limits
 from trialplate.spec.nearest import nearest
@@ -33,6 +34,8 @@ class Prepared:
     opened: Mapping[str, Json]
     """Every text and case of the plan, by commitment."""
     cases: Mapping[str, Case]
+    where: Callable[[Place], str] = lambda keys: ".".join(map(str, keys))
+    """Tells where a value stands in the author's file, by its keys, if there is one."""
 
     @property
     def plan(self) -> Plan:
@@ -74,7 +77,7 @@ def prepare(
     opened = {commitment: opening.value for commitment, opening in frozen.openings.items()}
     cases = {case.id: codec.decode(Case, opened[case.commitment], case.id) for case in plan.test_set.cases}
     check_limits(plan, matrix, bounds_of(plan, matrix, opened, cases), project.document.where)
-    return Prepared(project.root, frozen, matrix, narrowing, opened, cases)
+    return Prepared(project.root, frozen, matrix, narrowing, opened, cases, project.document.where)
 
 
 def _check_narrowing(plan: Plan, narrowing: Narrowing) -> None:

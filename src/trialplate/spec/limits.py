@@ -174,13 +174,14 @@ def check_limits(plan: Plan, matrix: Matrix, bounds: Mapping[str, AttemptBounds]
         where: tells a place in the author's file.
 
     Raises:
-        SpecError: BUDGET-PRICE, BUDGET-CURRENCY or PACE, with the numbers.
+        SpecError: BUDGET-PRICE, BUDGET-CURRENCY, BUDGET-SMALL or PACE, with the numbers.
     """
     if plan.cache == "replay":
         return  # nothing is called
     asked = [item for item in plan.configurations if item.name in matrix.counts and matrix.planned(item.name)]
     if plan.budget is not None and plan.budget.cost_nano is not None:
         _check_prices(plan.budget, asked, where)
+        _check_any_fits(plan.budget, plan.budget.cost_nano, matrix, bounds)
     shared = {item.name: item for item in plan.providers}
     for item in asked:
         limits: list[tuple[Path, int | None]] = [
@@ -214,6 +215,28 @@ def _check_prices(budget: Budget, asked: Sequence[Configuration], where: Callabl
             hint="state every price in the budget's currency, or use --max-cost, which is in that of the prices",
             code="BUDGET-CURRENCY",
         )
+
+
+def _check_any_fits(budget: Budget, limit: int, matrix: Matrix, bounds: Mapping[str, AttemptBounds]) -> None:
+    """Refuse a budget under which no attempt could ever begin: the run would be an open attempt, and ask nothing."""
+    least: tuple[int, str, str] | None = None
+    for name, row in matrix.counts.items():
+        for case, repeats in zip(matrix.cases, row, strict=True):
+            money = bounds[name].of(case.id).cost if repeats else None
+            if money is not None and (least is None or money.nano < least[0]):
+                least = money.nano, name, case.id
+    if least is not None and least[0] > limit:
+        nano, name, case_id = least
+        raise SpecError(
+            f"the budget, {_amount(limit)} {budget.currency}, is too small for any attempt: the least that one could "
+            f'cost at most is {_amount(nano)}, "{name}" on case "{case_id}"',
+            hint="raise it, in run.budget or with --max-cost, or lower the output limit in the model's settings",
+            code="BUDGET-SMALL",
+        )
+
+
+def _amount(nano: int) -> str:
+    return f"{nano / 1e9:.9f}".rstrip("0").rstrip(".")
 
 
 def _check_fits(item: Configuration, matrix: Matrix, bounds: AttemptBounds, limit: int, place: str) -> None:

@@ -12,10 +12,11 @@ from run_project import Project
 from small_runs import DIGEST, NAME, asked, configuration, ended, plan_of
 
 from trialplate.engine.budget import Purse, Spending, charge
+from trialplate.engine.estimate import bounds_of
 from trialplate.engine.prepare import prepare
 from trialplate.engine.trial import OpenTrial
 from trialplate.errors import SpecError
-from trialplate.record.entries import Call, Money, TrialEnd, TrialStart
+from trialplate.record.entries import Call, Money, Narrowing, TrialEnd, TrialStart
 from trialplate.record.values import Pricing
 from trialplate.spec.limits import AttemptBounds, Ceiling
 
@@ -195,6 +196,22 @@ def test_budget_that_could_not_hold_is_refused_before_anything(
     assert caught.value.code == code
     assert "trialplate.yaml:" in str(caught.value.where)
     assert not (project.folder / "runs").exists()
+
+
+def test_budget_under_which_nothing_could_begin_is_refused(project_of: Callable[..., Project]) -> None:
+    """A run that asks nothing would stand as an open attempt; an amount for one attempt is enough to begin."""
+    project = project_of(plan(pricing='pricing: {input: "1", output: "1"},', budget="{cost_usd: 9}"), CASES)
+    prepared = prepare(project.folder, bytes(32))
+    bounds = bounds_of(prepared.plan, prepared.matrix, prepared.opened, prepared.cases)
+    costs = [bounds[name].of(case).cost for name, case, _ in prepared.matrix.trials()]
+    least = min(money.nano for money in costs if money is not None and money.nano)
+    only_priced = Narrowing(models=("m",))
+    for nano in (0, least - 1):
+        with pytest.raises(SpecError) as caught:
+            prepare(project.folder, bytes(32), narrowing=only_priced, ceiling=Ceiling(cost_nano=nano))
+        assert caught.value.code == "BUDGET-SMALL"
+    prepare(project.folder, bytes(32), narrowing=only_priced, ceiling=Ceiling(cost_nano=least))
+    prepare(project.folder, bytes(32), ceiling=Ceiling(cost_nano=0))  # the free model can be asked
 
 
 def test_command_line_goes_over_the_plan_and_stands_in_it(project_of: Callable[..., Project]) -> None:
