@@ -159,3 +159,20 @@ def test_provider_that_no_model_is_behind_is_refused_with_the_nearest(tmp_path: 
     said = made("validate")
     assert said.code == 2
     assert "127.0.0.1:9" in said.err
+
+
+def test_recorded_answers_cost_nothing_of_a_budget_and_wait_for_no_limit(tmp_path: Path) -> None:
+    """Under `auto` a replay is free, whatever is left: only what has to be asked finds no money."""
+    with serving([answered(750)]) as server:
+        limits = FORTY_CENTS + ", limits: {requests_per_minute: 60000}"
+        made = project(tmp_path, server.url, cases=5, model=limits)
+        assert made("run", "--yes", "--cache", "auto").code == 0
+        plan = made.root / "trialplate.yaml"
+        slow = plan.read_text().replace("requests_per_minute: 60000", "requests_per_minute: 1")
+        plan.write_text(slow.replace("repeats: 1", "repeats: 2"))
+        said = made("run", "--yes", "--cache", "auto", "--max-cost", "0.10", "--max-time", "60")
+        assert len(server.requests) == 5
+    assert said.code == 4
+    assert [end["cause"] for end in ends(made) if end["outcome"] == "skipped"] == ["budget"] * 5
+    assert sum(end["calls"][0].get("replayed", False) for end in ends(made) if end["outcome"] == "passed") == 5
+    assert made("verify", "latest").code == 0

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 from trialplate.engine.budget import Purse, charge
 from trialplate.engine.pace import REFUSALS, Hold, Pace
 from trialplate.engine.trial import OpenTrial, Step
+from trialplate.record.entries import TrialKey
 from trialplate.spec.limits import AttemptBounds
 
 __all__ = ["Admission", "LeftOut", "Permit"]
@@ -33,7 +34,12 @@ class Admission:
     """Lets attempts start. Only the schedule calls it, and never waits between asking and starting."""
 
     def __init__(
-        self, pace: Pace, bounds: Mapping[str, AttemptBounds], purse: Purse | None = None, ends_at: float | None = None
+        self,
+        pace: Pace,
+        bounds: Mapping[str, AttemptBounds],
+        purse: Purse | None = None,
+        ends_at: float | None = None,
+        recorded: Callable[[TrialKey], bool] = lambda key: False,
     ) -> None:
         """Take what bounds a session.
 
@@ -41,8 +47,10 @@ class Admission:
             bounds: by configuration.
             purse: None if money is not bounded.
             ends_at: the clock's time from which no attempt starts; None if time is not bounded.
+            recorded: says of a trial that its answer would be replayed: it costs nothing, and waits for nobody.
         """
         self.pace, self.bounds, self.purse, self.ends_at = pace, bounds, purse, ends_at
+        self._recorded = recorded
 
     def ask(self, trial: OpenTrial, now: float) -> Permit | Hold | LeftOut:
         """Return a permit, with everything taken; or why the attempt waits; or why it is never made."""
@@ -52,6 +60,12 @@ class Admission:
             return NOTHING
         name, case_id, _ = trial.key
         meter = self.pace.meter(name)
+        if meter is None and self.purse is None:
+            return NOTHING
+        if trial.recorded is None:
+            trial.recorded = self._recorded(trial.key)
+        if trial.recorded:
+            return NOTHING
         tokens = 0
         if meter is not None:
             if meter.counts_tokens:

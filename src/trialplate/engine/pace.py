@@ -208,9 +208,13 @@ class Meter:
         return self.account.begin(now)
 
     def correct(self, estimated: int, used: int, now: float) -> None:
-        """Correct the tokens that an attempt took by those that it used."""
+        """Correct the tokens that an attempt took by those that it used.
+
+        A minute's worth is the most that one attempt is held against the next: whatever it used beyond that is over,
+        and a far end that names a count without sense would else stop its model for ever.
+        """
         for bucket in self._tokens:
-            bucket.give_back(min(estimated, bucket.per_minute) - used, now)
+            bucket.give_back(min(estimated, bucket.per_minute) - min(used, bucket.per_minute), now)
 
 
 class Pace:

@@ -110,7 +110,7 @@ class Session:
 
     async def _drive(self, trial: TrialRunner, seats: Seats, at_once: int, watch: Watch) -> str:
         """Run every trial; returns why the session ended."""
-        admission = self._admission()
+        admission = self._admission(trial)
         lanes = {name: lane_of(self.prepared.matrix, name, trial.may_try) for name in self.prepared.matrix.counts}
         schedule = Schedule(lanes, trial, admission, at_once)
         stop = Stop(admission.pace.wave)
@@ -141,7 +141,7 @@ class Session:
             return stop.left_out or "complete"  # what was under way was all that was left
         return stop.reason or stop.left_out or "complete"
 
-    def _admission(self) -> Admission:
+    def _admission(self, trial: TrialRunner) -> Admission:
         """Return what bounds this session: the plan's budget, or what the command line says over it."""
         plan, now = self.prepared.plan, Monotonic.now()
         bounds = bounds_of(plan, self.prepared.matrix, self.prepared.opened, self.prepared.cases)
@@ -149,7 +149,7 @@ class Session:
         bounded = budget.cost_nano is not None and plan.cache != "replay"  # a replay spends nothing
         purse = Purse(budget.cost_nano or 0, self.before.spent_nano) if bounded else None
         ends_at = None if budget.wall_time_ms is None else now + budget.wall_time_ms / 1000
-        return Admission(Pace(plan, now), bounds, purse, ends_at)
+        return Admission(Pace(plan, now), bounds, purse, ends_at, trial.recorded)
 
     async def _beat(self, seconds: float, action: Callable[[], object], stop: Stop) -> None:
         """Do something again and again; what it cannot do ends the session."""

@@ -24,7 +24,7 @@ from trialplate.record.frozen import Json
 from trialplate.record.values import Case, Opening
 from trialplate.rules.cells import most_attempts
 from trialplate.rules.cost import cost_of
-from trialplate.runners.base import Answer, Failure, Request
+from trialplate.runners.base import Answer, Failure, Recorded, Request
 from trialplate.verify.content import SHORTEST_LEAK
 
 __all__ = ["Journal", "OpenTrial", "Step", "TrialRunner"]
@@ -42,7 +42,7 @@ class Journal:
 class OpenTrial:
     """A trial that has begun and not ended, between its attempts."""
 
-    __slots__ = ("asks", "attempts", "begun", "end", "key", "reasked")
+    __slots__ = ("asks", "attempts", "begun", "end", "key", "reasked", "recorded")
 
     def __init__(self, key: TrialKey, attempts: range, *, asks: bool, reasked: bool) -> None:
         self.key, self.attempts = key, attempts
@@ -53,6 +53,8 @@ class OpenTrial:
         """Some of an answer to the last attempt had come, or the harness had cut it off."""
         self.end: TrialEnd | None = None
         """Of the last attempt of this session."""
+        self.recorded: bool | None = None
+        """Nobody would be asked, since a recorded answer would be replayed; None: nobody has looked yet."""
 
     @property
     def number(self) -> int:
@@ -90,6 +92,23 @@ class TrialRunner:
         retry = self.seats[name].configuration.retry
         most = most_attempts(retry, self.before.sessions + 1)
         return range(made + 1, min(made + retry.max_retries + 1, most) + 1)
+
+    def recorded(self, key: TrialKey) -> bool:
+        """Say whether a recorded answer would be replayed, so that nobody is asked."""
+        seat = self.seats[key[0]]
+        return isinstance(seat.runner, Recorded) and seat.runner.recorded(self._request(seat, key, 1))
+
+    def _request(self, seat: Seat, key: TrialKey, attempt: int) -> Request:
+        """Return what a runner is given for an attempt."""
+        return Request(
+            configuration=seat.configuration,
+            case=self.cases[key[1]],
+            texts=seat.texts,
+            repeat=key[2],
+            attempt=attempt,
+            timeout_s=seat.configuration.limits.attempt_timeout_ms / 1000,
+            request_id=secrets.token_hex(16),
+        )
 
     def open(self, key: TrialKey) -> OpenTrial:
         """Begin with a trial: which attempts it may have. Nothing is written yet."""
@@ -191,22 +210,13 @@ class TrialRunner:
         self, seat: Seat, key: TrialKey, attempt: int, *, last: bool
     ) -> tuple[TrialEnd, Failure | None, bool]:
         """Make one attempt: journal its start, ask, judge, journal its end; says whether it was cancelled."""
-        _, case_id, repeat = key
         self.journal.line("trial.start", codec.to_json(TrialStart(trial=key, attempt=attempt)))
         self.tally.began()
-        request = Request(
-            configuration=seat.configuration,
-            case=self.cases[case_id],
-            texts=seat.texts,
-            repeat=repeat,
-            attempt=attempt,
-            timeout_s=seat.configuration.limits.attempt_timeout_ms / 1000,
-            request_id=secrets.token_hex(16),
-        )
+        request = self._request(seat, key, attempt)
         began = time.monotonic()
         answer: Answer | None = None
         failure: Failure | None = None
-        scorers = self.scorers[case_id]
+        scorers = self.scorers[key[1]]
         try:
             answer = part_reasoning(self._scrubbed(await seat.runner.answer(request)), seat.configuration)
             judgement = await judge_answer(answer, request.case, seat.configuration, scorers)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from trialplate.record.entries import Call, Usage
 from trialplate.record.frozen import Json
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from trialplate.transport.cassette import Cassette
     from trialplate.transport.http import HttpClient
 
-__all__ = ["Answer", "Failure", "FailureKind", "Request", "Runner", "RunnerContext"]
+__all__ = ["Answer", "Failure", "FailureKind", "Recorded", "Request", "Runner", "RunnerContext"]
 
 FailureKind = Literal[
     "refused_connection",  # no connection: refused, unknown host, TLS; nothing was sent
@@ -137,6 +137,15 @@ class RunnerContext:
     """Returns the client that all runners share; called at the first request."""
     secrets: Secrets = field(default_factory=Secrets)
     """Every secret that was resolved; the engine scrubs with the same object."""
+
+
+@runtime_checkable
+class Recorded(Protocol):
+    """A runner that can say of an attempt that nobody would be asked: such a one costs nothing and waits for nobody."""
+
+    def recorded(self, request: Request) -> bool:
+        """Say whether a recorded answer would be replayed; what is sure to be asked, or cannot be, is none."""
+        ...
 
 
 class Runner(Protocol):

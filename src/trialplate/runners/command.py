@@ -87,22 +87,30 @@ class CommandRunner:
         """
         if tools:
             raise SpecError("tools are not offered to a command", where=f"models.{self._configuration.model}")
-        asked = self._configuration
-        pinned: Json = {file.path: file.digest for file in asked.files}
-        wire = HttpRequest(
-            method="RUN",
-            url="command:",
-            body={**asked.settings, "files": pinned, "stdin": request.case.input},
-            pins={} if asked.subject is None else {"subject": asked.subject},
-        )
+        wire = self._wire(request)
 
         async def ask() -> HttpReply:
             return await self._run(request)
 
         return await self._exchanges.answer(request, wire, canonical.digest_value(wire.body), ask, _read)
 
+    def recorded(self, request: Request) -> bool:
+        """Say whether a recorded answer would be replayed."""
+        return self._exchanges.recorded(request, self._wire(request))
+
     async def close(self) -> None:
         """Nothing is held: a program ends with its attempt."""
+
+    def _wire(self, request: Request) -> HttpRequest:
+        """Return what makes a run of the program this one."""
+        asked = self._configuration
+        pinned: Json = {file.path: file.digest for file in asked.files}
+        return HttpRequest(
+            method="RUN",
+            url="command:",
+            body={**asked.settings, "files": pinned, "stdin": request.case.input},
+            pins={} if asked.subject is None else {"subject": asked.subject},
+        )
 
     async def _run(self, request: Request) -> HttpReply:
         """Run the program, and return its output as a reply of status 0."""

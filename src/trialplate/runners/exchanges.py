@@ -41,6 +41,13 @@ class Exchanges:
         self.replays = context.cassette is not None and context.cassette.mode == "replay"
         """Nothing is ever called, so no key is needed."""
 
+    def recorded(self, request: Request, wire: HttpRequest) -> bool:
+        """Say whether `answer` would replay this exchange, where others are called."""
+        cassette = self._cassette
+        if cassette is None or cassette.mode != "auto":
+            return False
+        return cassette.holds(wire, request.case.id, request.repeat)
+
     async def answer(
         self, request: Request, wire: HttpRequest, digest: str, ask: Callable[[], Awaitable[HttpReply]], read: Read
     ) -> Answer:

@@ -89,6 +89,10 @@ class HostedRunner:
 
         return await self._exchanges.answer(request, wire, canonical.digest(content), ask, self._read)
 
+    def recorded(self, request: Request) -> bool:
+        """Say whether a recorded answer would be replayed."""
+        return self._exchanges.recorded(request, self._provider.build_request(request))
+
     async def close(self) -> None:
         """Nothing is held: connections and cassette belong to the run."""
 

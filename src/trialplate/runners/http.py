@@ -79,6 +79,13 @@ class HttpRunner:
 
         return await self._exchanges.answer(request, wire, digest, ask, self._read)
 
+    def recorded(self, request: Request) -> bool:
+        """Say whether a recorded answer would be replayed."""
+        try:
+            return self._exchanges.recorded(request, build_request(request))
+        except Failure:
+            return False
+
     async def close(self) -> None:
         """Nothing is held: connections and cassette belong to the run."""
 

@@ -15,7 +15,7 @@ its documents, and the question; `subject` is in the key too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -77,33 +77,46 @@ class PythonRunner:
             Failure: there is no answer.
             StorageError: the exchange could not be recorded.
         """
-        asked = self._configuration
         if tools:
-            raise SpecError("tools are not offered to a function", where=f"models.{asked.model}")
-        documents = {t.name: request.texts["document", t.name] for t in asked.texts if t.role == "document"}
-        settings: dict[str, Json] = dict(asked.settings.get("settings", {}))
-        if documents:
-            settings["documents"] = documents
-        call = {
-            "model": asked.settings.get("model", asked.model),
-            "question": request.case.input,
-            "settings": settings,
-        }
-        pinned: Json = {file.path: file.digest for file in asked.files}
-        wire = HttpRequest(
-            method="CALL",
-            url="python:",
-            body={"callable": asked.settings.get("callable"), "files": pinned, **call},
-            pins={} if asked.subject is None else {"subject": asked.subject},
-        )
+            raise SpecError("tools are not offered to a function", where=f"models.{self._configuration.model}")
+        call = self._call(request)
+        wire = self._wire(call)
 
         async def ask() -> HttpReply:
             return await self._called(request, canonical.encode(call))
 
         return await self._exchanges.answer(request, wire, canonical.digest_value(wire.body), ask, self._read)
 
+    def recorded(self, request: Request) -> bool:
+        """Say whether a recorded answer would be replayed."""
+        return self._exchanges.recorded(request, self._wire(self._call(request)))
+
     async def close(self) -> None:
         """Nothing is held: a program ends with its attempt."""
+
+    def _call(self, request: Request) -> dict[str, Json]:
+        """Return what the function is called with."""
+        asked = self._configuration
+        documents = {t.name: request.texts["document", t.name] for t in asked.texts if t.role == "document"}
+        settings: dict[str, Json] = dict(asked.settings.get("settings", {}))
+        if documents:
+            settings["documents"] = documents
+        return {
+            "model": asked.settings.get("model", asked.model),
+            "question": request.case.input,
+            "settings": settings,
+        }
+
+    def _wire(self, call: Mapping[str, Json]) -> HttpRequest:
+        """Return what makes a call of the function this one."""
+        asked = self._configuration
+        pinned: Json = {file.path: file.digest for file in asked.files}
+        return HttpRequest(
+            method="CALL",
+            url="python:",
+            body={"callable": asked.settings.get("callable"), "files": pinned, **call},
+            pins={} if asked.subject is None else {"subject": asked.subject},
+        )
 
     async def _called(self, request: Request, stdin: bytes) -> HttpReply:
         """Call the function, and return what was told of an answer as a reply of status 0."""

@@ -135,6 +135,11 @@ class Cassette:
     def __len__(self) -> int:
         return len(self._index.keys() | self._fresh.keys())
 
+    def holds(self, request: HttpRequest, case: str, repeat: int) -> bool:
+        """Say whether a reply is recorded for this very request, case and repeat."""
+        key = packed(exchange_key(request, case, repeat))
+        return key in self._fresh or key in self._index
+
     def find(self, request: HttpRequest, case: str, repeat: int) -> HttpReply | None:
         """Return the reply recorded for this very request, case and repeat; None if there is none."""
         key = packed(exchange_key(request, case, repeat))

@@ -61,6 +61,17 @@ def test_tokens_per_minute_count_what_was_used_and_not_what_was_feared() -> None
     assert more.time >= 570
 
 
+@pytest.mark.parametrize("tokens", [6001, 10**6, 2**53 - 1])
+def test_count_without_sense_holds_its_model_up_for_a_minute_and_not_for_ever(tokens: int) -> None:
+    """A far end says what it used; one answer never costs more than the minute that it was let through in."""
+    slow = limited("m", limits=Limits(tokens_per_minute=6000))
+    played = play(
+        plan(slow), {"m": 5}, lambda trial, now: Reply(tokens=tokens), bounds={"m": FlatBounds(tokens=10)}, at_once=1
+    )
+    assert len(played.ends) == 5
+    assert 4 * 60 <= played.time <= 4 * 62 + 2
+
+
 def test_model_limit_is_shared_by_its_profiles_and_a_providers_by_its_models() -> None:
     """Two profiles of one model share its limit; two models share their provider's."""
     same = [limited(f"m/{p}", model="m", profile=p, limits=Limits(requests_per_minute=60)) for p in "ab"]
