@@ -36,6 +36,8 @@ class Entrant:
     grounded: Rows = ()
     cost: str | None = "1"
     """Of each trial, in whole units of the currency; None is unknown."""
+    costs: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    """Of single trials that cost something else, by case and repeat."""
     latency_ms: int = 0
     fields: Mapping[str, Any] = field(default_factory=dict)
     """Of the configuration."""
@@ -102,7 +104,8 @@ def _end(item: Entrant, case: int, repeat: int, value: Repeat) -> dict[str, Any]
         metrics["grounded"] = float(other)
     cause = item.causes.get((case, repeat))
     outcome = "passed" if value == 1 and all(number == 1 for number in metrics.values()) else "failed"
-    cost = None if item.cost is None else Money(nano=int(Fraction(item.cost) * 10**9), currency="USD")
+    each = item.costs.get((case, repeat), item.cost)
+    cost = None if each is None else Money(nano=int(Fraction(each) * 10**9), currency="USD")
     usage = Usage(input=1, output=1, declared=item.declared)
     return {**made, "outcome": outcome, "metrics": metrics, "cause": cause, "cost": cost, "usage": usage}
 

@@ -159,22 +159,32 @@ choices = st.builds(
 floors = st.builds(at_least, st.sampled_from(THRESHOLDS), of=st.sampled_from(["correct", "trial_pass_rate"]))
 
 
-def with_rows(entrants: Sequence[Entrant], boards: Sequence[list[list[Repeat]]]) -> list[Entrant]:
-    """Return the same configurations with other results."""
-    return [Entrant(**{**item.__dict__, "correct": rows}) for item, rows in zip(entrants, boards, strict=True)]
+def with_rows(entrants: Sequence[Entrant], boards: Sequence[list[list[Repeat]]], late: str = "0.2") -> list[Entrant]:
+    """Return the same configurations with other results; what was unknown costs `late` a trial once it is known."""
+    return [
+        Entrant(**{**item.__dict__, "correct": rows, "costs": dict.fromkeys(_lost(item), late)})
+        for item, rows in zip(entrants, boards, strict=True)
+    ]
+
+
+def _lost(item: Entrant) -> list[tuple[int, int]]:
+    return [(i, j) for i, row in enumerate(item.correct) for j, cell in enumerate(row) if cell in UNKNOWN]
 
 
 @settings(max_examples=250)
-@given(contests(), floors, choices, st.sampled_from(["eligible", "chosen"]))
+@given(contests(), floors, choices, st.sampled_from(["eligible", "chosen"]), st.sampled_from(["0", "0.2", "9"]))
 def test_bound_no_completion_turns_a_decision_or_a_choice(
-    entrants: list[Entrant], floor: Rule, choose: Choose, require: str
+    entrants: list[Entrant], floor: Rule, choose: Choose, require: str, late: str
 ) -> None:
-    """By brute force: accepted stays accepted, rejected rejected, chosen chosen, for every value of what is unknown."""
+    """By brute force: accepted stays accepted, rejected rejected, chosen chosen, for every value of what is unknown.
+
+    Whatever the unknown trials will cost, too.
+    """
     mark = {"require": require}
     before = compete(entrants, floor, choose=choose, mark=mark)
     choice = choice_of(before)
     for boards in completions([[list(row) for row in item.correct] for item in entrants]):
-        then = compete(with_rows(entrants, boards), floor, choose=choose, mark=mark)
+        then = compete(with_rows(entrants, boards, late), floor, choose=choose, mark=mark)
         for name, result in before.items():
             if result.decision != "inconclusive":
                 assert then[name].decision == result.decision

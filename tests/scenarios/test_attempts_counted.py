@@ -58,6 +58,19 @@ def test_last_attempt_alone_counts_where_the_mark_says_so(tmp_path: Path) -> Non
     assert project.codes() == set()
 
 
+def test_mark_loosened_a_lot_and_tightened_a_little_is_told_as_looser(tmp_path: Path) -> None:
+    """Each mark is held against every earlier one: else a step back would hide the step down before it."""
+    project = SmallProject.write(tmp_path, plan_text(GOOD, mark="0.95"))
+    for mark in ("0.5", "0.6"):
+        project.run()
+        project.set_plan(plan_text(GOOD, mark=mark))
+    project.run()
+    said = project("verify", str(project.last)).out
+    assert "committed after 2 runs on these cases; it is looser than that of ledger entry 2: rule correct: " in said
+    assert "at least 0.95 became 0.6" in said
+    assert project.codes() == set()
+
+
 def test_last_attempt_that_is_unfinished_blocks_an_earlier_one(tmp_path: Path) -> None:
     """Under `use: last` an accepted run is open again once a later one began and did not end."""
     project = SmallProject.write(tmp_path, attempts(plan_text(GOOD), "{use: last}"))
@@ -170,7 +183,9 @@ def test_mark_that_a_run_commits_over_another_is_told(committed: SmallProject) -
     assert said.code == 0
     assert "note: this pass mark supersedes ledger entry 2 and is looser" in said.err
     assert "commit it with --reason to say why" in said.err
-    assert "no reason was given" not in committed("gate", "latest", "--model", "good", "--no-append").out
+    told = committed("gate", "latest", "--model", "good", "--no-append").out
+    assert "committed after 0 runs on these cases; it is looser than the one before" in told
+    assert committed.notes() == {"MARK-LOOSER"}
     assert committed("run", "--yes").err.count("supersedes") == 0
 
 

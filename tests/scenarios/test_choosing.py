@@ -291,3 +291,27 @@ def test_gate_again_on_a_cut_decision_appends_nothing(many_tags: SmallProject, t
     before = project.types()
     assert project("gate", "latest").code == 1
     assert project.types() == before
+
+
+def test_decision_forged_about_a_comparison_is_found(mine: SmallProject, tmp_path: Path) -> None:
+    """A comparison that is perfect by every rule is counted, and never accepted: not by the key's owner either."""
+    assert mine("gate", "latest", "--model", "full").code == 0
+    forger = Forger(mine)
+    body = forger.of("decision")["body"]
+    body["configuration"] = "old_bot"
+    body["choice"]["within"].update(low="0/1", high="0/1")
+    forger.sign_ledger()
+    stranger = mine.as_stranger(tmp_path)
+    said = stranger("verify", "latest")
+    assert said.code == 3
+    assert "this run has no candidate old_bot to decide on" in said.out
+    assert stranger("gate", "latest", "--model", "full", "--no-append").code == 3
+
+
+def test_tag_that_a_case_has_twice_is_found(mine: SmallProject, tmp_path: Path) -> None:
+    """Its case would count twice in a copy of a rule, and outweigh one that failed."""
+    forger = Forger(mine)
+    forger.plan["test_set"]["cases"][1]["tags"] = ["math", "math"]
+    forger.drop("decision")
+    forger.sign()
+    assert "SCHEMA" in mine.as_stranger(tmp_path).codes(str(mine.last))

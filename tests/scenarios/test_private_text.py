@@ -184,3 +184,15 @@ def test_commitments_are_not_searched_for_texts(finished: SmallProject) -> None:
         text is None or text not in searched for case in long.test_set.cases for text in (case.commitment, case.asked)
     )
     assert plan.test_set.root in searched
+
+
+def test_script_of_answers_names_cases_by_ids_of_any_length(tmp_path: Path) -> None:
+    """An id is public: that a private script names it as a key tells nothing. As an answer it still would."""
+    cases = "id,input,reference\nrefund-policy-question-1,Where?,Paris\n"
+    plan = plan_text("  good: {runner: stand-in, answers: {refund-policy-question-1: Paris}}", repeats=1)
+    project = SmallProject.write(tmp_path, plan, cases)
+    project.run()
+    assert project.codes() == set()
+    project.set_plan(plan.replace("1: Paris", "1: refund-policy-question-1"))
+    said = project("run", "--yes")
+    assert (said.code, "private text" in said.err) == (2, True)

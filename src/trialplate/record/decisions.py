@@ -81,7 +81,7 @@ class Contender(Value):
     low: str | None = None
     high: str | None = None
     cost: str | None = None
-    """10^-9 of its currency for each completed trial."""
+    """10^-9 of its currency for each trial."""
     currency: Currency | None = None
     latency_ms: Count | None = None
     """The median."""

@@ -28,8 +28,8 @@ MORE = ["cost", "currency", "input_tokens", "output_tokens", "latency_ms", "repl
 
 
 def safe(text: str) -> str:
-    """Return a text as a cell that is no formula."""
-    return "'" + text if text.startswith("'") or _FORMULA.match(text) else text
+    """Return a text as a cell that is no formula, and as the first of a line no command to a CI log (`::error`)."""
+    return "'" + text if text.lstrip().startswith(("'", "::")) or _FORMULA.match(text) else text
 
 
 def plain(cell: str) -> str:

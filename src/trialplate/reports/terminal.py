@@ -49,8 +49,14 @@ def _table(reported: Reported) -> Iterator[str]:
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> Iterator[str]:
-    """Yield rows with their columns aligned, those of `left` to the left, the others to the right."""
+    """Yield rows with their columns aligned, those of `left` to the left, the others to the right.
+
+    No row begins with `::`, whatever a tag is called: a CI log takes that for a command.
+    """
     shown = [[visible(cell) for cell in row] for row in rows]
+    for row in shown:
+        if row[0].lstrip().startswith("::"):
+            row[0] = row[0].replace(":", "\\x3a", 1)
     widths = [max(len(row[index]) for row in shown) for index in range(len(shown[0]))]
     for row in shown:
         cells = [

@@ -43,7 +43,7 @@ class Standing(Value):
     floors: Result
     """As a rival: whether its rules hold, where the best is one of those that meet them."""
     answered: bool
-    cost: Fraction | None
+    cost: tuple[Fraction, Fraction | None]
     currency: str | None
     latency_ms: int | None
 
@@ -53,20 +53,22 @@ def doubtful(cell: Cell) -> bool:
     return cell.cause in DOUBTFUL
 
 
-def cost_per_trial(pricing: Pricing | None, cells: Sequence[Cell | None], declared: bool) -> Fraction | None:
-    """Return the cost of every attempt over the completed trials, in 10^-9 of the currency's unit; None is unknown.
+def cost_per_trial(pricing: Pricing | None, cells: Sequence[Cell | None], declared: bool) -> _Extremes:
+    """Return the cost of all attempts over the trials, at least and at most, in 10^-9 of the currency's unit.
+
+    What a trial that is still unknown will cost has no limit: else whoever lost the long ones would be the cheapest.
 
     Args:
         declared: take tokens that the thing under test counted itself.
     """
     begun = [cell for cell in cells if cell is not None]
     if pricing is not None and pricing.free:
-        return Fraction(0)
-    completed = sum(cell.known for cell in begun)
+        return Fraction(0), Fraction(0)
     unknown = any(cell.unpriced or cell.running or (cell.declared and not declared) for cell in begun)
-    if pricing is None or not completed or unknown:
-        return None
-    return Fraction(sum(cell.cost_nano for cell in begun), completed)
+    if pricing is None or not cells or unknown:
+        return Fraction(0), None
+    mean = Fraction(sum(cell.cost_nano for cell in begun), len(cells))
+    return mean, mean if sum(cell.known for cell in begun) == len(cells) else None
 
 
 def median_latency(cells: Sequence[Cell | None]) -> int | None:
@@ -187,7 +189,7 @@ def _keys(choose: Choose, item: Standing, index: int) -> list[_Extremes]:
     low, high = item.rival.low, item.rival.high
     latency = None if item.latency_ms is None else Fraction(item.latency_ms)
     known: dict[str, _Extremes] = {
-        "cost": (item.cost or Fraction(0), item.cost),
+        "cost": item.cost,
         "latency": (latency or Fraction(0), latency),
         "score": (Fraction(-1), None) if low is None or high is None else (-high, -low),
         "order": (Fraction(index), Fraction(index)),
@@ -213,7 +215,7 @@ def _contender(item: Standing, eligible: Mapping[str, Result]) -> Contender:
         comparable=item.comparable,
         low=fraction_text(item.own.low),
         high=fraction_text(item.own.high),
-        cost=fraction_text(item.cost),
-        currency=item.currency if item.cost is not None else None,
+        cost=fraction_text(item.cost[1]),
+        currency=item.currency if item.cost[1] is not None else None,
         latency_ms=item.latency_ms,
     )

@@ -24,7 +24,7 @@ from trialplate.rules.cells import Board
 from trialplate.rules.choose import Standing, cost_per_trial, doubtful, median_latency, pick, within
 from trialplate.rules.quantities import Fold, Row, Span, case_passes, draws_of, fraction_text, measured_cases, span_of
 
-__all__ = ["Evaluation", "evaluate", "evaluate_all", "groups_of"]
+__all__ = ["NO_VALUE", "Evaluation", "evaluate", "evaluate_all", "groups_of"]
 
 
 class Evaluation(Value, kw_only=False):
@@ -179,7 +179,7 @@ def _demand(name: str, met: bool, wanted: str, found: str) -> EvidenceResult:
 # ----------------------------------------------------------------------------------------------------------- rules
 
 _WORST_FIRST: tuple[Result, ...] = ("fail", "inconclusive", "pass")
-_NO_VALUE = {"tag": "(untagged)", "kind": "", "suite": "(no suite)"}
+NO_VALUE = {"tag": "(untagged)", "kind": "", "suite": "(no suite)"}
 """What a case without a tag or a suite stands under."""
 
 
@@ -221,7 +221,7 @@ def groups_of(each: str, cases: Iterable[PlanCase]) -> dict[str, list[PlanCase]]
     for case in cases:
         values = case.tags if each == "tag" else (case.kind if each == "kind" else case.suite,)
         for value in values or (None,):
-            found.setdefault(value or _NO_VALUE[each], []).append(case)
+            found.setdefault(value or NO_VALUE[each], []).append(case)
     return found
 
 

@@ -61,6 +61,8 @@ def plan_problems(plan: Plan) -> Iterator[str]:
         yield "choose compares costs in two currencies"
     if choose is not None and choose.against not in ("best", *names):
         yield "choose names a reference that is not in the plan"
+    if any(len({*case.tags}) < len(case.tags) for case in plan.test_set.cases):
+        yield "a case has a tag twice, and would count twice under it"
     for case in plan.test_set.cases:
         metrics = [item.metric for item in plan.scorers if selects(item.cases, case)]
         if len(set(metrics)) != len(metrics):

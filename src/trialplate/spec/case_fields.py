@@ -17,6 +17,7 @@ from trialplate.errors import SpecError
 from trialplate.record import values
 from trialplate.record.frozen import Json
 from trialplate.record.values import Case, CaseFile
+from trialplate.rules.passmark import NO_VALUE
 from trialplate.spec.document import Document, Path, named, plain
 from trialplate.spec.later import CASE_FIELDS, CASE_FILE_FIELDS
 from trialplate.spec.nearest import nearest, suggestion
@@ -234,10 +235,17 @@ def _tags(found: Iterable[str], where: str) -> tuple[str, ...]:
     """Return tags trimmed, each once, sorted by UTF-16 code unit; empty ones come from a comma too many."""
     tags = {tag.strip() for tag in found} - {""}
     for tag in tags:
-        if len(tag) > MAX_TAG or any(unicodedata.category(char) == "Cc" for char in tag):
-            message = f"a tag is longer than {MAX_TAG} characters or holds a control character"
-            _refuse(where, message, "shorten it; tags are public")
+        _check_public(tag, "tag", where)
     return tuple(sorted(tags, key=lambda tag: tag.encode("utf-16-be")))
+
+
+def _check_public(name: str, what: str, where: str) -> None:
+    """Refuse a tag or a suite that is too long, holds a control character, or is what a report calls having none."""
+    if len(name) > MAX_TAG or any(unicodedata.category(char) == "Cc" for char in name):
+        message = f"a {what} is longer than {MAX_TAG} characters or holds a control character"
+        _refuse(where, message, f"shorten it; {what}s are public")
+    if name == NO_VALUE[what]:
+        _refuse(where, f'"{name}" is no {what}: cases without one are called so', "give it another name")
 
 
 def _case(where: str, **fields: Any) -> Case:
@@ -253,6 +261,8 @@ def _case(where: str, **fields: Any) -> Case:
         _refuse(where, f'the input of case "{case_id}" is blank', "write the question")
     if fields["suite"] is not None and not fields["suite"].strip():
         _refuse(where, '"suite" is blank', "leave it out")
+    if fields["suite"] is not None:
+        _check_public(fields["suite"], "suite", where)
     return Case(**fields)
 
 

@@ -237,7 +237,7 @@ def check_leaks(plan: Plan, openings: Mapping[str, Opening]) -> None:
     )
 
     public = public_commitments(plan)
-    leak = leak_in(public_text(plan, None))
+    leak = leak_in(public_text(plan, None), {case.id for case in plan.test_set.cases})
     for commitment, opening in openings.items():
         if commitment not in public and (text := leak(opening.value)) is not None:
             message = f"the plan is public, and would show a private text in a name or a setting: {text[:40]!r}"

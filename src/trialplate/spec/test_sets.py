@@ -274,17 +274,22 @@ def _on_line(problem: FormatError, where: str) -> SpecError:
 
 
 def _check_look_alikes(cases: Sequence[Case], places: Mapping[str, str]) -> None:
-    """Refuse two ids that are one to the eye: the same under Unicode's canonical composition."""
+    """Refuse two ids that are one to the eye: the same in composed form, or but for characters that show nothing."""
     seen: dict[str, str] = {}
     for case in cases:
-        composed = case.id if case.id.isascii() else unicodedata.normalize("NFC", case.id)
+        composed = case.id if case.id.isascii() else _seen(case.id)
         other = seen.setdefault(composed, case.id)
         if other != case.id:
             raise SpecError(
                 f'the case id "{case.id}" looks the same as another (at {places[other]}) and has other characters',
                 where=places[case.id],
-                hint="give one of them another id; accents are written in two ways here",
+                hint="give one of them another id; accents are written in two ways, or something invisible is in it",
             )
+
+
+def _seen(text: str) -> str:
+    """Return what the eye sees of an id: composed, and without format characters such as a zero-width space."""
+    return "".join(c for c in unicodedata.normalize("NFC", text) if unicodedata.category(c) != "Cf")
 
 
 def _oddities(cases: Sequence[Case], places: Mapping[str, str]) -> Iterator[str]:

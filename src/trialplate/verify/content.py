@@ -6,7 +6,7 @@ Content is whole or withheld: if content.jsonl is there, every commitment of pla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from pathlib import Path
 
 from trialplate.errors import FormatError, VerificationError
@@ -122,7 +122,8 @@ class _Leaks:
         self.named = record.far_texts - told
         prose = "\n".join(text for text in self.named if " " in text)
         self._in_prose = leak_in(prose)
-        self._in_public = leak_in(public_text(record.plan, ledger) + "\n" + prose)
+        ids = {case.id for case in record.plan.test_set.cases}
+        self._in_public = leak_in(public_text(record.plan, ledger) + "\n" + prose, ids)
 
     def of(self, value: Json, *, of_plan: bool) -> str | None:
         """Return a private string of the value that stands in the open."""
@@ -156,8 +157,10 @@ def public_text(plan: Plan, ledger: LedgerView | None) -> str:
     return "\n".join(text for text in found if len(text) >= SHORTEST_LEAK)
 
 
-def leak_in(text: str) -> Callable[[Json], str | None]:
+def leak_in(text: str, ids: Set[str] = frozenset()) -> Callable[[Json], str | None]:
     """Return a function that names a private string of a value which stands in the public text.
+
+    A key that is the id of a case tells nothing: so a script of answers names the case that each is for.
 
     Looking for each of 100,000 texts in as many case ids would take minutes. What stands there begins and ends with
     strings that stand there, which a table of their hashes tells almost always.
@@ -171,12 +174,12 @@ def leak_in(text: str) -> Callable[[Json], str | None]:
         return len(item) >= size and all(table[hash(end) % len(table)] for end in ends) and item in text
 
     def leak(value: Json) -> str | None:
-        return next((item for item in _private_strings(value) if stands(item)), None)
+        return next((item for item in _private_strings(value, ids) if stands(item)), None)
 
     return leak
 
 
-def _private_strings(value: Json) -> Iterator[str]:
+def _private_strings(value: Json, ids: Set[str] = frozenset()) -> Iterator[str]:
     """Yield the strings of a value, without what of a case stands in every plan, since rules select by it.
 
     Nor with its files, of which it holds no text: a command that reads one names it, and the plan pins it by digest.
@@ -185,17 +188,17 @@ def _private_strings(value: Json) -> Iterator[str]:
         return iter((value,))
     if isinstance(value, dict) and "id" in value and "input" in value:
         value = {key: item for key, item in value.items() if key not in ("id", "kind", "tags", "suite", "files")}
-    return _strings(value)
+    return _strings(value, ids)
 
 
-def _strings(value: Json) -> Iterator[str]:
+def _strings(value: Json, ids: Set[str] = frozenset()) -> Iterator[str]:
     """Yield every string of a JSON value, its keys too: a reference or a setting may hold a text as a key."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        yield from value
+        yield from (key for key in value if key not in ids)
         for item in value.values():
-            yield from _strings(item)
+            yield from _strings(item, ids)
     elif isinstance(value, list):
         for item in value:
-            yield from _strings(item)
+            yield from _strings(item, ids)

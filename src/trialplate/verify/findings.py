@@ -116,6 +116,7 @@ CODES = {
     "CELL-VALUE": ("V17", _ASK),
     "CELL-VERDICT": ("V17", _ASK),
     "COST": ("V17", _ASK),
+    "MARK-LOOSER": ("V18", "ask why less is asked for than an earlier mark for this test set did"),
     "MARK-AFTER-RUNS": ("V18", "ask why the mark was changed once results on these cases were known"),
     "ATTEMPT-RECORD": ("V18", "verify that run by itself, and restore its record or waive it"),
     "RESCORE": ("V21", "do not rely on this record: its verdicts are not those of its answers; ask the signer why"),

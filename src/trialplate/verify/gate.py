@@ -181,19 +181,30 @@ class Gate:
         self._check_mark(uses)
 
     def _check_mark(self, uses: list[str]) -> None:
-        """V18: say if the mark was committed once runs on these cases were known, and in what it asks for less."""
+        """V18: say if the mark was committed once runs on these cases were known, and in what it asks for less.
+
+        It is compared with every earlier mark for these cases: else it could be loosened a lot and tightened a little.
+        """
         ref = self.record.start.pass_mark
         commit = self._mark_at(ref.seq)
-        before = [e.body for e in self.ledger.starts() if e.seq < ref.seq and e.body.run_id in uses]
-        earlier = self._mark_at(before[-1].pass_mark.seq) if before else None
-        if commit is None or earlier is None:
+        if commit is None:
             return
-        less = looser(earlier.mark, commit.mark)
-        told = f"looser than the one before: {'; '.join(less)}" if less else "not looser than the one before"
+        runs = [e.body.pass_mark.seq for e in self.ledger.starts() if e.seq < ref.seq and e.body.run_id in uses]
+        marks = self.ledger.bodies(CommitPassMark, before=ref.seq)
+        earlier = {e.seq for e in marks if e.body.test_set == commit.test_set} | {*runs}
+        told = "not looser than any before"
+        for seq in sorted(earlier, reverse=True):
+            mark = self._mark_at(seq)
+            if mark is not None and (less := looser(mark.mark, commit.mark)):
+                which = "the one before" if seq == max(earlier) else f"that of ledger entry {seq}"
+                told = f"looser than {which}: {'; '.join(less)}"
+                break
+        if not runs and told.startswith("not"):
+            return
         why = f"the reason given: {commit.reason}" if commit.reason else "no reason was given"
-        message = f"this pass mark was committed after {counted(len(before), 'run')} on these cases; it is {told}"
+        message = f"this pass mark was committed after {counted(len(runs), 'run')} on these cases; it is {told}"
         where = f"{self.ledger.folder.name}/entries.jsonl:{ref.seq + 1}"
-        self.report.found("MARK-AFTER-RUNS", f"{message}; {why}", where, note=True)
+        self.report.found("MARK-AFTER-RUNS" if runs else "MARK-LOOSER", f"{message}; {why}", where, note=True)
 
     def _mark_at(self, seq: int) -> CommitPassMark | None:
         body = self.ledger.entries[seq].body if seq < len(self.ledger.entries) else None
@@ -202,8 +213,12 @@ class Gate:
     def _check_decision(self, entry: LedgerEntry) -> None:
         stated: Decision = entry.body
         where = f"{self.ledger.folder.name}/entries.jsonl:{entry.seq + 1}"
-        if stated.configuration not in self.record.matrix.counts or stated.record_size > self.record.size:
-            self.report.found("DECISION", "is about a configuration or a size that this record does not have", where)
+        there = {item.name for item in self.record.plan.configurations if item.role == "candidate"}
+        if stated.configuration not in there & self.record.matrix.counts.keys():
+            self.report.found("DECISION", f"this run has no candidate {stated.configuration} to decide on", where)
+            return
+        if stated.record_size > self.record.size:
+            self.report.found("DECISION", "is about a size that this record does not have", where)
             return
         seen, self.unseen = self.unseen, set()
         derived = whole = self._decide(stated.configuration, entry.seq, stated)

@@ -49,7 +49,9 @@ def evil(tmp_path_factory: pytest.TempPathFactory) -> Project:
     ids = ["=1+1", "@SUM(1)", "+x", "-y", "<b>", "a|b`c", "\u202egnp", "::error"]
     rows = [
         {"id": name, "input": f"Question {number}?", "expected": "right", "tags": [text]}
-        for number, (name, text) in enumerate(zip(ids, ["`|`", "=tag", "<i>", "x;y", "a", "b", "c", "@d"], strict=True))
+        for number, (name, text) in enumerate(
+            zip(ids, ["`|`", "=tag", "<i>", "x;y", "::error file=x::y", "b", "c", "@d"], strict=True)
+        )
     ]
     script = {
         name: [TEXTS[n % len(TEXTS)], TEXTS[(n + 8) % len(TEXTS)], TEXTS[(n + 16) % len(TEXTS)], TEXTS[-n - 1]]
@@ -220,7 +222,7 @@ def test_csv_report_has_rows_for_trials_without_an_end(made: Project) -> None:
 def test_csv_report_by_tag_is_the_table_by_tag(evil: Project) -> None:
     """A row for each tag, configuration and metric, its number with what it rests on."""
     rows = rows_of(shown(evil, "csv", by_tag=True))
-    assert {plain(row["tag"]) for row in rows} == {"`|`", "=tag", "<i>", "x;y", "a", "b", "c", "@d"}
+    assert {plain(row["tag"]) for row in rows} == {"`|`", "=tag", "<i>", "x;y", "::error file=x::y", "b", "c", "@d"}
     assert all((row["mean"], row["n"], row["cells"], row["unknown"]) == ("0.000000", "4", "4", "0") for row in rows)
 
 
@@ -276,3 +278,11 @@ def test_formats_tell_the_same_numbers(made: Project) -> None:
         assert {word: own.count(word) for word in item["outcomes"]} == item["outcomes"]
         line = next(line for line in shown(made, "markdown").splitlines() if line.startswith(f"| `{item['name']}`"))
         assert f"| {item['outcomes']['passed']} | {item['outcomes']['failed']} |" in line
+
+
+@pytest.mark.parametrize("by_tag", [True, False])
+@pytest.mark.parametrize("name", ["text", "markdown", "json", "csv"])
+def test_no_line_is_a_command_to_a_ci_log(evil: Project, name: str, by_tag: bool) -> None:
+    """A tag, an id or an answer called `::error` begins no line, blanks before it or not: a runner would obey it."""
+    lines = shown(evil, name, by_tag=by_tag).splitlines()
+    assert [line for line in lines if line.lstrip().startswith("::")] == []

@@ -250,8 +250,8 @@ def test_score_that_nobody_measures_is_inconclusive() -> None:
 # ---------------------------------------------------------------------------------------------- cost, latency, order
 
 
-def test_cost_is_everything_spent_over_the_completed_trials() -> None:
-    """T21: what a trial that failed for the infrastructure cost is in the sum, and the trial is not in the number."""
+def test_cost_is_everything_spent_over_the_trials_and_unknown_while_one_is() -> None:
+    """T21: what a trial that failed for the infrastructure cost is in the sum; what it will cost has no limit."""
     from small_runs import ended
 
     from trialplate.record.entries import Money, TrialStart
@@ -267,7 +267,11 @@ def test_cost_is_everything_spent_over_the_completed_trials() -> None:
     board.start(TrialStart(trial=lost, attempt=1))
     board.end(ended(lost, 1, "error", cost=Money(nano=4, currency="USD")))
     cells = list(board.cells.values())
-    assert cost_per_trial(Pricing(input="1", output="1"), cells, declared=False) == 18
+    assert cost_per_trial(Pricing(input="1", output="1"), cells, declared=False) == (9, None)
+    assert cost_per_trial(Pricing(input="1", output="1"), [*cells, None], declared=False) == (6, None)
+    board.start(TrialStart(trial=lost, attempt=2))
+    board.end(ended(lost, 2, cost=Money(nano=2, currency="USD")))
+    assert cost_per_trial(Pricing(input="1", output="1"), cells, declared=False) == (10, 10)
 
 
 @pytest.mark.parametrize(
@@ -297,9 +301,20 @@ def test_attempt_without_a_known_cost_hides_it_once_an_answer_may_have_been_bill
         board.start(TrialStart(trial=key, attempt=2))
         board.end(ended(key, 2, cost=Money(nano=5, currency="USD")))
     found = cost_per_trial(Pricing(input="1", output="1"), list(board.cells.values()), declared=False)
-    assert (found is not None) is known
-    assert cost_per_trial(Pricing(free=True), list(board.cells.values()), declared=False) == 0
-    assert cost_per_trial(None, list(board.cells.values()), declared=False) is None
+    assert (found[1] is not None) is known
+    assert cost_per_trial(Pricing(free=True), list(board.cells.values()), declared=False) == (0, 0)
+    assert cost_per_trial(None, list(board.cells.values()), declared=False) == (0, None)
+
+
+def test_whoever_loses_its_expensive_trials_is_not_the_cheapest() -> None:
+    """Of m the long half was lost to its provider; what is left is cheap, and says nothing of the rest."""
+    half: list[list[Any]] = [[1]] * 5 + [["error"]] * 5
+    rows = [Entrant("m", half, cost="0.1"), Entrant("other", [[1]] * 10, cost="0.2")]
+    found = choice_of(compete(rows, at_least("0.5"), choose=choosing(within=None)))
+    assert (found.result, found.reason, found.chosen) == ("open", "unknown_cost", None)
+    rows = [Entrant("m", half, cost="0.5"), Entrant("other", [[1]] * 10, cost="0.2")]
+    found = choice_of(compete(rows, at_least("0.5"), choose=choosing(within=None)))
+    assert (found.result, found.chosen) == ("chosen", "other")
 
 
 def test_tokens_that_a_far_end_counts_itself_are_taken_only_if_the_mark_says_so() -> None:

@@ -184,6 +184,33 @@ def test_case_c07_ids_that_look_the_same_are_refused(file: str) -> None:
         merge([found])
 
 
+@pytest.mark.parametrize("invisible", ["\u200b", "\u202e", "\ufeff", "\u00ad", "\u2060"])
+def test_ids_that_differ_in_what_nobody_sees_are_refused(invisible: str) -> None:
+    """A zero-width space, a direction mark or a soft hyphen makes another id of the same sight."""
+    cases = [{"id": "refund", "input": "a"}, {"id": f"re{invisible}fund", "input": "b"}]
+    found = loaded(json.dumps(cases), "q.json")
+    with pytest.raises(SpecError, match="looks the same as another"):
+        merge([found])
+    assert [case.id for case in merge([loaded(json.dumps(cases[1:]), "q.json")]).cases] == [f"re{invisible}fund"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("tags", ["(untagged)"], "is no tag"),
+        ("suite", "(no suite)", "is no suite"),
+        ("suite", "a\u001b[31m", "control character"),
+        ("suite", "a\nb", "control character"),
+        ("suite", "x" * 129, "longer than 128"),
+    ],
+)
+def test_tag_or_suite_that_a_reader_would_take_for_another_is_refused(field: str, value: object, words: str) -> None:
+    """`each: tag` puts the cases without a tag under a name of their own: none may join them by its name."""
+    with pytest.raises(SpecError, match=words) as caught:
+        loaded(json.dumps([{"id": "a", "input": "b", field: value}]), "q.json")
+    assert caught.value.where.startswith("q.json:1:")
+
+
 @pytest.mark.parametrize(
     ("text", "where", "words"),
     [
