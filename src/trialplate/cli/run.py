@@ -58,7 +58,7 @@ class RunOptions:
     def whole(self, plan: Path) -> str:
         """Return the command that runs the plan in full, and otherwise as this one does."""
         said = {"--cache": self.cache, "--max-cost": self.max_cost, "--max-time": self.max_time, "--jobs": self.jobs}
-        words = ["trialplate", "run", *([] if plan == Path() else [str(plan)])]
+        words = ["trialplate", "run", *([] if plan == Path("trialplate.yaml") else [str(plan)])]
         for option, value in said.items():
             words += [] if value is None else [option, str(value)]
         return shlex.join([*words, "--yes"])

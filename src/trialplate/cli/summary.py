@@ -38,10 +38,10 @@ REASONS = {
 }
 WHY = {
     "authentication": "the key was refused: check the variable that `secret:` names",
-    "bad_reply": "the reply was none that can be read",
+    "bad_reply": "the reply was none that can be read: is `url:` the base address of the interface, as .../v1?",
     "budget": "left out by the budget",
     "closed_connection": "the connection was closed",
-    "http_status": "the server answered with an HTTP error",
+    "http_status": "the server answered with an HTTP error: see its words in the report, then `url:` and `model:`",
     "interrupted": "interrupted",
     "lost": "the run ended before the answer came",
     "not_started": "the program could not be started",

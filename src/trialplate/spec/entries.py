@@ -55,7 +55,7 @@ def _url(value: str) -> str:
     path = urlsplit(value).path.rstrip("/").lower()
     for added in ("/chat/completions", "/messages"):
         if path.endswith(added):
-            raise PydanticCustomError("url", f"expected the base address, to which {added} is added")
+            raise PydanticCustomError("url", f"expected the base address, to which {added} is added: leave that out")
     return value
 
 

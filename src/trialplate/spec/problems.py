@@ -294,6 +294,12 @@ _EVIDENCE_HINTS: dict[str | int, str] = {
 }
 _HINTS: dict[str | int, str] = {
     "trialplate": "write trialplate: 1; a later language needs a later version of this program",
+    "test_sets": "write test_sets: [{file: cases/questions.csv}]",
+    "test_sets[]": "write {file: cases/questions.csv}",
+    "models": "write a name and what it is, such as models: {bot: {runner: command, argv: [python3, bot.py]}}",
+    "scorers": "write a name and what it is, such as scorers: {correct: {type: contains}}",
+    "pass_mark": "write pass_mark: {rules: [{id: correct, at_least: 0.90, of: correct, basis: estimate}]}",
+    "url": "write an address such as https://api.example.com/v1",
     "must_pass": f"{_SELECTOR}; must_pass: all names every case",
     "where": _SELECTOR,
     "cases": _SELECTOR,
@@ -311,6 +317,7 @@ _HINTS: dict[str | int, str] = {
     "within": "write a share such as 0.03 for 3 points",
     "choose": "write choose: {by: cheapest, of: correct, within: 0.03, basis: estimate}",
     "rules": "write rules: [{id: correct, at_least: 0.90, of: correct, basis: estimate}]",
+    "rules[]": "write {id: correct, at_least: 0.90, of: correct, basis: estimate}",
 }
 
 
@@ -329,7 +336,8 @@ def _sentence(kind: str, detail: ErrorDetails, here: Any, path: Path) -> tuple[s
     if kind != "decimal_comma" and not (len(path) == 2 and path[0] in ("models", "profiles", "scorers")):  # a name
         of_a_rule = path[:2] == ("pass_mark", "rules") and "cases" in path
         counted = (path[:2] == ("pass_mark", "evidence") or of_a_rule) and key in _EVIDENCE_HINTS
-        hint = (_EVIDENCE_HINTS if counted else _HINTS).get(key, hint)
+        known = f"{path[-2]}[]" if isinstance(key, int) and len(path) > 1 else key
+        hint = (_EVIDENCE_HINTS if counted else _HINTS).get(known, hint)
     if isinstance(key, int):
         key = f"{path[-2]}[{key}]"
     return f'"{key}": {message}', hint
