@@ -147,6 +147,17 @@ def test_run_that_left_trials_out_is_named_before_the_next(fresh: SmallProject) 
     assert "none open" in fresh("doctor").out
 
 
+def test_replay_under_a_mark_that_asks_for_live_calls_says_what_a_gate_will(tmp_path: Path) -> None:
+    """Better told before the command that is printed next comes out inconclusive."""
+    with ServerThread(ChatServer(answer=lambda body: "Paris 4 blue 8")) as server:
+        project = SmallProject.write(tmp_path, plan_text(HOSTED.format(url=server.url), repeats=1))
+        assert "asks for live calls" not in project("run", "--yes", "--cache", "live").err
+        said = project("run", "--yes", "--cache", "replay")
+    assert "the pass mark asks for live calls: a gate on this run is inconclusive at best" in said.err
+    assert project(*commands(said)[1]).code == 1
+    assert "asks for live calls" not in project("run", "--yes", "--cache", "replay", "--limit", "1").err
+
+
 def test_mean_over_fewer_trials_than_planned_says_so(tmp_path: Path) -> None:
     """Two of four answered: the mean is of two, in words."""
     right = {

@@ -220,7 +220,8 @@ _FORMS = {
 
 
 def _text_type(detail: ErrorDetails, here: Any) -> tuple[str, str]:
-    return f"expected a text, found {_kind_of(here)}", "quote it, as it is written in the file"
+    hint = "write one text" if isinstance(here, list | dict) else "quote it, as it is written in the file"
+    return f"expected a text, found {_kind_of(here)}", hint
 
 
 def _pattern(detail: ErrorDetails, here: Any) -> tuple[str, str]:
@@ -277,6 +278,10 @@ _SENTENCES: dict[str, Callable[[ErrorDetails, Any], tuple[str, str]]] = {
     "rule_kind": lambda detail, here: (
         detail["msg"],
         "write at_least: 0.90, at_most: 0.05 or must_pass: {tag: critical}",
+    ),
+    "path": lambda detail, here: (
+        detail["msg"],
+        "write it from the plan's folder, with / and without ./ or ../; copy a file from elsewhere into the project",
     ),
     "string_too_long": lambda detail, here: (f"more than {detail['ctx']['max_length']} characters", "shorten it"),
 }

@@ -102,7 +102,7 @@ def load(source: Source) -> LoadedCases:
         found, labels = _listed(source)
     else:
         hint = "name it .csv, .jsonl, .json or .yaml"
-        raise SpecError("the file's name says not how to read it", where=source.file, hint=hint)
+        raise SpecError("the file's name does not say how to read it", where=source.file, hint=hint)
     cases: list[Case] = []
     places: dict[str, str] = {}
     automatic: list[str] = []

@@ -114,6 +114,7 @@ def test_threshold_is_the_exact_decimal_that_was_written(written: str, exact: st
         ("{type: exact}", "{type: exact, cases: {tga: a}}", "plan.yaml:8:32", 'unknown key "tga"', '"tag"'),
         ("{type: exact}", "{type: exact, cases: {tag: 5}}", "plan.yaml:8:37", "a text, or a list of texts", ""),
         ("{type: exact}", "{type: exact, normalize: {case: lower}}", "plan.yaml:8:42", "one of keep, fold", ""),
+        ("{type: exact}", "{type: contains, value: [a]}", "plan.yaml:8:34", "a text, found a list", "write one text"),
         ("{type: exact}", "{type: regex}", "plan.yaml:8:10", 'the key "pattern" is missing', ""),
         (
             "runner: stand-in,",
@@ -124,8 +125,8 @@ def test_threshold_is_the_exact_decimal_that_was_written(written: str, exact: st
         ),
         ("runner: stand-in,", "", "plan.yaml:5:9", 'the key "runner" is missing', ""),
         ("file: cases/a.csv", "file: ../a.csv", "plan.yaml:3:20", "inside the project's folder", ""),
-        ("file: cases/a.csv", "file: ./a.csv", "plan.yaml:3:20", "inside the project's folder", ""),
-        ("file: cases/a.csv", "file: /a.csv", "plan.yaml:3:20", "inside the project's folder", ""),
+        ("file: cases/a.csv", "file: ./a.csv", "plan.yaml:3:20", "inside the project's folder", "without ./"),
+        ("file: cases/a.csv", "file: /a.csv", "plan.yaml:3:20", "inside the project's folder", "copy a file"),
         ("file: cases/a.csv", "file: C:/a.csv", "plan.yaml:3:20", "inside the project's folder", ""),
         (
             "[{file: cases/a.csv}]",
