@@ -131,7 +131,7 @@ def _remarks(prepared: Prepared, view: View, tally: Tally) -> Iterator[str]:
     if tally.replayed:
         yield f"{counted(tally.replayed, 'answer')} replayed from a cassette: cost as recorded, nothing was paid"
         if prepared.plan.pass_mark.evidence.calls == "live" and prepared.narrowing is None:
-            yield "the pass mark asks for live calls: a gate on this run is inconclusive at best (evidence: {calls: any})"
+            yield "the pass mark asks for live calls: a gate on this run is inconclusive at best"
     endpoints = {item.name: item.endpoint for item in prepared.plan.configurations}
     for name in view.planned:
         for cause, number in tally.of_configuration(name).causes.items():
