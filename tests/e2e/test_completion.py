@@ -259,3 +259,34 @@ def test_options_that_are_completed_are_those_of_the_auditors_program(name: str)
 def item_metavar(command: object, key: str) -> str | None:
     """Return the metavar of a flag, which has none of its own."""
     return next(item.metavar for item in command.params if item.name == key)  # type: ignore[attr-defined]
+
+
+def test_names_that_a_shell_would_run_or_spread_are_not_offered(script: Path, tmp_path: Path) -> None:
+    """A test set by another hand may call a case `$(...)`: what is offered goes into the line as it is."""
+    evil = [
+        "$(touch pwned)",
+        "`touch pwned`",
+        "a;touch pwned",
+        "a b",
+        "*",
+        "~root",
+        "!!",
+        "-rf",
+        "a'b",
+        "a|b",
+        "#x",
+        "&",
+    ]
+    rows = "".join(f'"{name}",Question {number}?,x,\n' for number, name in enumerate(evil))
+    project = make_project(tmp_path)
+    (project.folder / "cases" / "q.csv").write_text(
+        f"id,input,reference,tags\n{rows}fine-1,Where?,x,\ncafé,When?,x,\n", encoding="utf-8"
+    )
+    plan = (project.folder / "trialplate.yaml").read_text()
+    kept = [line for line in plan.splitlines() if not line.startswith(("  good:", "  bad:")) and "critical" not in line]
+    kept.insert(kept.index("models:") + 1, '  good: {runner: stand-in, answers: {"*": "x"}}')
+    (project.folder / "trialplate.yaml").write_text("\n".join(kept) + "\n")
+    assert offered(project, script, "trialplate run --only ") == ["fine-1", "café"]
+    project.run()
+    assert offered(project, script, "trialplate show latest ") == ["fine-1", "café"]
+    assert not list(project.folder.rglob("pwned*"))

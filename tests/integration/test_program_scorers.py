@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import py_compile
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -291,3 +292,20 @@ def test_settings_of_another_kind_in_a_plan_by_another_hand_are_refused(settings
     ):
         with pytest.raises(SpecError):
             make(Scorer(name="s", type=kind, metric="m", settings={**own, **settings}), {})
+
+
+async def test_function_that_runs_is_the_one_that_stands_in_its_file(function: Scored, tmp_path: Path) -> None:
+    """What Python keeps compiled beside a file, of the same time and size and of other words, is never run.
+
+    The plan pins the file; a compiled one that is left over, or planted, is no part of it.
+    """
+    assert (await function("return True")).verdict == "passed"
+    source = tmp_path / "own.py"
+    planted = Path(py_compile.compile(str(source), doraise=True) or "")
+    before = source.stat()
+    source.write_text(source.read_text().replace("True", "None"))
+    os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert planted.exists()
+    scorer = Scorer(name="s", type="python", metric="m", settings={"callable": "own.py:grade"})
+    with pytest.raises(ScorerError, match="returned nothing"):
+        await make_python(scorer, {}).score(CASE, "x", context(tmp_path))

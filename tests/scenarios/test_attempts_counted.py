@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 from chat_server import ChatServer
-from forger import Forger
+from forger import Forger, raw_lines
 from server_thread import ServerThread
 from small_project import ANSWERS_BAD, ANSWERS_GOOD, SmallProject, plan_text
+
+from trialplate.record import disclosure
 
 GOOD = f"  good: {{runner: stand-in, answers: {ANSWERS_GOOD}}}"
 
@@ -226,3 +229,21 @@ def test_use_of_the_test_set_is_counted_over_pilots_and_other_models(tmp_path: P
     project.set_plan(plan_text())
     project.run()
     assert "use 3 of 3 of this test set" in project("gate", "latest", "--model", "good").out
+
+
+def test_question_committed_as_a_number_is_not_the_question_that_is_asked(tmp_path: Path) -> None:
+    """The commitment to what is asked tells the same question elsewhere; of the number 42 it would be another."""
+    cases = "id,input,reference\nq1,42,x\n"
+    models = '  good: {runner: stand-in, answers: {"*": "x"}}'
+    project = SmallProject.write(tmp_path, plan_text(models, repeats=1), cases)
+    project.run()
+    forger, content = Forger(project), project.last / "content.jsonl"
+    (case,) = forger.plan["test_set"]["cases"]
+    number = json.dumps(["A" * 22, 42], separators=(",", ":")).encode()
+    lines = raw_lines(content)
+    kept = [line for line in lines if disclosure.commitment_of(line) != case["asked"]]
+    assert len(kept) == len(lines) - 1
+    case["asked"] = disclosure.commitment_of(number)
+    forger.sign()
+    content.write_bytes(b"".join(line + b"\n" for line in (*kept, number)))
+    assert "CONTENT-MISMATCH" in project.as_stranger(tmp_path).codes(str(project.last))

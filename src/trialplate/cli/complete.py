@@ -8,6 +8,7 @@ in an error. Only what is asked for is read; the module itself loads nothing.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ __all__ = [
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_TRIALPLATE_COMPLETE"
+_PLAIN = re.compile(r"\w[\w.,:@+/=%-]*")
+"""What is offered: a shell takes it into the line as it is, and would run a case that is called `$(...)`."""
 
 
 def _quiet(find: Callable[[Any, str], Iterable[str]]) -> Callable[[Any, str], list[str]]:
@@ -41,7 +44,7 @@ def _quiet(find: Callable[[Any, str], Iterable[str]]) -> Callable[[Any, str], li
 
     def offered(ctx: Any, incomplete: str) -> list[str]:
         try:
-            return [name for name in find(ctx, incomplete) if name.isprintable()]
+            return [name for name in find(ctx, incomplete) if _PLAIN.fullmatch(name)]
         except Exception:  # a shell waits for the answer, and has no place for a traceback
             return []
 

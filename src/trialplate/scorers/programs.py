@@ -40,6 +40,7 @@ from trialplate.scorers.base import (
     refusal,
     require_settings,
 )
+from trialplate.spec.project import pin_digest
 from trialplate.transport.command_line import command_argv
 from trialplate.transport.function_child import function_argv
 from trialplate.transport.process import NotStarted, child_environment, run_child
@@ -100,6 +101,27 @@ class _Program:
             raise refusal(scorer, f"env cannot be {names!r}", "write a list of names")
         self._threshold, self._timeout_s = Decimal(threshold), timeout_ms / 1000
         self._remembered = False
+        self._as_pinned: dict[str, tuple[int, ...]] = {}
+        """What the file system said of a file when it was found to be the one that the plan pins."""
+
+    def _check_files(self, project: Path) -> None:
+        """Refuse to score by other files than those that the plan pins: what is judged could have rewritten them.
+
+        Raises:
+            ScorerError: one is not as it was.
+        """
+        for file in self._scorer.files:
+            try:
+                there = (project / file.path).stat()
+                seen = (there.st_ino, there.st_size, there.st_mtime_ns, there.st_ctime_ns)
+                if self._as_pinned.get(file.path) == seen:
+                    continue
+                same = pin_digest((project / file.path).read_bytes()) == file.digest
+            except OSError:
+                same = False
+            if not same:
+                raise ScorerError(f"{file.path} is not the file that the plan pins: it changed since the run began")
+            self._as_pinned[file.path] = seen
 
     async def _run(self, argv: list[str], said: Json, context: ScorerContext) -> Json:
         """Run the program and return what it told.
@@ -109,6 +131,7 @@ class _Program:
         """
         if context.project is None:
             raise ScorerError("a program scores only where the project's folder is at hand")
+        self._check_files(context.project)
         names = list(self._scorer.settings.get("env", []))
         if not self._remembered:
             context.remember(named_as_secret(names, context.environ))

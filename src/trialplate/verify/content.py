@@ -86,7 +86,7 @@ def _check_openings(record: RecordView, public: set[str | None], leaks: _Leaks, 
         if commitment in cases:
             inputs.setdefault(cases[commitment].id, set()).add(_check_case(cases[commitment], value, shown, report))
         if commitment in asked:
-            inputs.setdefault(asked[commitment].id, set()).add(str(value))
+            inputs.setdefault(asked[commitment].id, set()).add(value if isinstance(value, str) else "")
         leaked = None if commitment in public else leaks.of(value, of_plan=commitment in of_plan)
         if leaked is not None:
             message = f"a private text stands in the plan, the record or the ledger: {leaked[:40]!r}..."
