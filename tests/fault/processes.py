@@ -53,9 +53,11 @@ class Stopped:
         return self.process.returncode, heard + err
 
 
-def blocking_project(folder: Path, repeats: int = 2) -> SmallProject:
+MODEL = f"  good: {{runner: command, shell: {json.dumps(BLOCKING)}, env: [CALLS, BLOCK_AT]}}"
+
+
+def blocking_project(folder: Path, repeats: int = 2, models: str = MODEL) -> SmallProject:
     """Return a project of four cases and one model, which is BLOCKING; it has a key and a ledger already."""
-    models = f"  good: {{runner: command, shell: {json.dumps(BLOCKING)}, env: [CALLS, BLOCK_AT]}}"
     project = SmallProject.write(folder, plan_text(models, repeats=repeats))
     assert project("keys", "new", "small").code == 0
     assert project("ledger", "init", "small").code == 0

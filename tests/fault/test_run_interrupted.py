@@ -4,16 +4,21 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from processes import PATIENCE_S, Stopped, alive, blocking_project, cut_short, start, wait_for
+from processes import BLOCKING, PATIENCE_S, Stopped, alive, blocking_project, cut_short, start, wait_for
 from small_project import SmallProject, plan_text
 
 SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+
+WAITING = f"sh -c {shlex.quote(BLOCKING)}; exit $?"
+"""The same in a shell that waits for it, and tells its end by its own status."""
 
 STUBBORN = """\
 import asyncio, pathlib, sys
@@ -119,6 +124,21 @@ def test_interrupt_while_the_last_answers_are_under_way_leaves_a_complete_run(tm
     assert process.returncode == 0
     assert close_of(project)["complete"] is True
     assert project.types()[-1] == "run.end"
+
+
+@pytest.mark.parametrize("shell", [False, True], ids=["itself", "by its shell"])
+def test_program_that_a_shutdown_ends_with_us_has_not_failed(tmp_path: Path, shell: bool) -> None:
+    """A machine that shuts down sends SIGTERM to every process, ours last perhaps: that is nobody's wrong answer."""
+    models = f"  good: {{runner: command, shell: {json.dumps(WAITING if shell else BLOCKING)}, env: [CALLS, BLOCK_AT]}}"
+    run = Stopped(blocking_project(tmp_path, models=models), 0, jobs=4)
+    wait_for(lambda: len(list(run.calls.iterdir())) == 4)
+    for call in run.calls.iterdir():
+        os.kill(int(call.name), signal.SIGTERM)
+    status, _ = run.signal(signal.SIGTERM)
+    assert status == 130
+    counts = close_of(run.project)["counts"]
+    assert isinstance(counts, dict)
+    assert (counts["failed"], counts["error"]) == (0, 4)
 
 
 def test_third_interrupt_ends_a_run_that_heeds_none(tmp_path: Path) -> None:

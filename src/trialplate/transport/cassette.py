@@ -239,12 +239,16 @@ class Cassette:
             order.append((exchange.case, exchange.repeat, exchange.key, file, offset))
         order.sort(key=lambda entry: entry[:3])
         merged = _beside(self.path, ".merged")
-        with merged.open("wb") as out:
-            for *_, file, offset in order:
-                out.write(_line_at(file, offset) + b"\n")
-            out.flush()
-            os.fsync(out.fileno())
-        merged.replace(self.path)
+        try:
+            with merged.open("wb") as out:
+                for *_, file, offset in order:
+                    out.write(_line_at(file, offset) + b"\n")
+                out.flush()
+                os.fsync(out.fileno())
+            merged.replace(self.path)
+        except OSError:
+            merged.unlink(missing_ok=True)  # a disk that is full needs the room
+            raise
         folder = os.open(self.path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)

@@ -8,6 +8,7 @@ What holds for every child:
   included. A child starts behind a gate: `/bin/sh` waits for one line on its standard input, which is sent once the
   watchdog knows the child, and then becomes the program (`exec`). Dying before that ends the gate's input, and so it;
 - its output and its error output are read at the same time, so that neither can block it, and both are bounded;
+- one that a signal ended, as we may be about to be, is reported a moment later;
 - a grandchild that holds a pipe cannot keep us waiting: once the child has ended there is `GRACE_S` for last words;
 - durations are measured with a monotonic clock.
 
@@ -37,6 +38,11 @@ __all__ = ["ChildResult", "NotStarted", "child_environment", "resolve_program", 
 
 GRACE_S = 0.5
 """How long output may still come, in seconds, after the child has ended and somebody else holds its pipes."""
+SHUTDOWN_S = 0.25
+"""How long a child that a signal ended is looked at, in seconds, before it counts as its own end: a machine that shuts
+down sends its signal to child and parent in any order, and then this wait is cancelled."""
+SIGNALLED = 128
+"""Above it stands the exit status of a shell whose program a signal ended."""
 REAP_S = 5.0
 """How long a killed child may take to disappear."""
 STDERR_BYTES = 16 * 1024
@@ -120,7 +126,10 @@ async def run_child(
         raise NotStarted(f"{argv[0]} could not be started: {error.strerror or error}") from error
     finally:
         child.end()
-    return child.result()
+    result = child.result()
+    if result.ended == "exited" and (result.status < 0 or result.status > SIGNALLED):
+        await asyncio.sleep(SHUTDOWN_S)
+    return result
 
 
 class _Child:
