@@ -72,7 +72,7 @@ class Stop:
         met = self._in_a_row.setdefault(name, set())
         met.add(self._wave(name) if end.status in REFUSALS else case)
         if len(met) >= STOP_AFTER:
-            self.request("infrastructure")
+            self.request("infrastructure", cut=False)  # another model's answers may be under way, and be paid for
 
     async def wait(self) -> None:
         """Return once somebody asked."""
