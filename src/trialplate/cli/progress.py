@@ -40,8 +40,6 @@ REDRAW_S = 0.2
 LINE_EVERY_S = 10.0
 QUARTER_AFTER_S = 2.0
 """A quarter of the trials is worth a line of its own, unless another has just been written."""
-LEAVE_S = 1.0
-"""How long the end of a run waits for a terminal that stands still."""
 MOST_EVENTS = 10_000
 """Events that wait for a reader who does not read; what comes then is counted and left out."""
 
@@ -110,7 +108,7 @@ class Progress(Watch):
         self._over.set()
         self._wake.set()
         if self._thread is not None:
-            self._thread.join(LEAVE_S)
+            self._thread.join()  # two that write at once would tear each other's lines
         self._drain()
         if self._drawn:
             tell(f"\x1b[{self._drawn}F\x1b[J", end="")

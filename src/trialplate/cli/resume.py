@@ -47,7 +47,7 @@ def resume(
             progress.note("note", note)
         progress.resumed(state)
 
-    with record_lock(run), progress:
+    with progress, record_lock(run):  # whoever does not read what is told does not keep the record locked
         view, writer, key = open_ledger(folder)
         done = resume_run(
             run, view, writer, key, os.environ, at_once=jobs, ceiling=ceiling, resumed=resumed, watch=progress

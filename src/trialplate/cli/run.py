@@ -14,6 +14,7 @@ from typing import cast, get_args
 
 from trialplate.cli.ceiling import budget_warning, budget_words, read_ceiling
 from trialplate.cli.colour import colour_mode
+from trialplate.cli.events import event_line
 from trialplate.cli.mark_words import choose_words, rule_words, supersedes_words
 from trialplate.cli.progress import Manner, Progress
 from trialplate.cli.project import begin_ledger, open_ledger, open_runs
@@ -166,7 +167,11 @@ def _begun(plan: Path, folder: Path, options: RunOptions) -> tuple[Prepared, Pat
     if is_new:
         keep_key(key, home)
     origin = begin_ledger(folder, name, key)
-    tell(f"began the ledger {origin}, signed by {key.line}")
+    tell(
+        event_line("ledger.began", origin=origin, key=key.line)
+        if options.json
+        else f"began the ledger {origin}, signed by {key.line}"
+    )
     return prepared, folder / "ledger"
 
 

@@ -195,7 +195,6 @@ def test_terminal_that_stands_still_holds_up_no_trial(
     """The run reaches its end, signed, while not a single character gets out."""
     stuck = Stuck()
     monkeypatch.setattr(sys, "stderr", stuck)
-    monkeypatch.setattr(module, "LEAVE_S", 0.0)
     project.write(PLAN.replace("REPEATS", "3"))
     plan = prepare(project.folder / "trialplate.yaml", project.key().secret)
 
@@ -214,9 +213,16 @@ def test_terminal_that_stands_still_holds_up_no_trial(
         assert finished.counts.passed == 9
         assert project.verify().report.holds
         assert stuck.getvalue() == ""
+        leaving = threading.Thread(target=progress.__exit__, args=(None, None, None))
+        leaving.start()
+        leaving.join(1.5)
+        assert leaving.is_alive(), "two that write at once tear each other's lines"
     finally:
         stuck.released.set()
-        progress.__exit__(None, None, None)
+    leaving.join(60)
+    if as_json:
+        events = [json.loads(text) for text in stuck.getvalue().splitlines()]
+        assert [event["done"] for event in events] == list(range(1, 10))
 
 
 def run_json(project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *flags: str) -> Any:
