@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import unicodedata
 from contextlib import suppress
 from typing import Any
 
@@ -26,13 +27,14 @@ _CHARACTERS = st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from(
     "\n\t\"',;|:#-[]{}&*!%@`\\ \u20ac\U0001f600"
 )
 _TEXT = st.text(_CHARACTERS, min_size=1, max_size=30).filter(lambda text: text.strip() != "")
+_LINE = _TEXT.filter(lambda text: not any(unicodedata.category(character) == "Cc" for character in text))
 _TAG = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=8)
 _ID = st.text(st.characters(codec="ascii", categories=["L", "N"], include_characters="-_. "), min_size=1, max_size=12)
 _CASE = st.fixed_dictionaries(
     {"id": _ID.filter(lambda text: text == text.strip()), "input": _TEXT},
     optional={
         "reference": _TEXT,
-        "suite": _TEXT,
+        "suite": _LINE,
         "context": _TEXT,
         "tags": st.lists(_TAG, min_size=1, max_size=3),
     },

@@ -247,3 +247,14 @@ def test_question_committed_as_a_number_is_not_the_question_that_is_asked(tmp_pa
     forger.sign()
     content.write_bytes(b"".join(line + b"\n" for line in (*kept, number)))
     assert "CONTENT-MISMATCH" in project.as_stranger(tmp_path).codes(str(project.last))
+
+
+def test_other_run_is_told_by_what_each_configuration_came_to_in_it(finished: SmallProject) -> None:
+    """One run is one run, however many configurations it had; and the last one's result is not that of all."""
+    first = finished.last.name
+    finished.run()
+    said = finished("verify", str(finished.last)).out
+    assert f"1 other full run of these configurations: {first} (good accepted; bad rejected); use 2 of 2" in said
+    assert finished("waive", first, "--reason", "a trial run of the machine").code == 0
+    said = finished("verify", str(finished.last)).out
+    assert f"1 other full run of these configurations: {first} waived by the operator himself; use 2 of 2" in said

@@ -301,11 +301,14 @@ def _read(root: Path, name: str, where: str, limit: int) -> bytes:
     return data
 
 
+_RELATIVE = "paths are relative to the plan's folder, those in a file of cases to that file's"
+
+
 def _beside(file: Path) -> str:
     """Return a hint for a file that is missing: the one most like it, and never all that are there."""
     if not os.path.isdir(file.parent):
-        return "the folder is not there either; paths are relative to the plan's folder"
-    return _near(file) or "correct the name; paths are relative to the plan's folder"
+        return f"the folder is not there either; {_RELATIVE}"
+    return _near(file) or f"correct the name; {_RELATIVE}"
 
 
 def _near(path: Path, *, folders: bool = False) -> str:

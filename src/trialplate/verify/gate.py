@@ -66,6 +66,12 @@ def attempt_text(attempt: AttemptResult) -> str:
     return f"as {attempt.configuration} {state}" if attempt.configuration else state
 
 
+def _in_one(said: Mapping[str, str]) -> str:
+    """Return what a run came to: at once where it is the same for each configuration."""
+    once = set(said.values())
+    return once.pop() if len(once) == 1 else "(" + "; ".join(f"{name} {text}" for name, text in said.items()) + ")"
+
+
 def _asked(plan: Plan) -> set[str]:
     """Return what tells a plan's cases apart by what is asked: a tag that changes does not make another question."""
     return {commitment for case in plan.test_set.cases for commitment in (case.commitment, case.asked) if commitment}
@@ -167,16 +173,17 @@ class Gate:
 
     def check_attempts(self) -> None:
         """V18: the other full runs of these configurations on these cases, and how often the cases were used."""
-        others: dict[tuple[str, str | None], AttemptResult] = {}
+        others: dict[str, dict[str, str]] = {}
         for item in self.record.start.configurations:
-            found = self._attempts(item.name, None, None)
-            others.update({(attempt.run_id, attempt.configuration): attempt for attempt in found})
+            for attempt in self._attempts(item.name, None, None):
+                others.setdefault(attempt.run_id, {}).setdefault(item.name, attempt_text(attempt))
         uses = [entry.body.run_id for entry in self._uses]
         use = uses.index(self.record.run_id) + 1
         self.report.uses = f"use {use} of {len(uses)} of this test set"
-        told = ", ".join(f"{item.run_id} {attempt_text(item)}" for item in list(others.values())[:10])
+        told = ", ".join(f"{run_id} {_in_one(said)}" for run_id, said in list(others.items())[:10])
         told += f" and {len(others) - 10} more" if len(others) > 10 else ""
-        what = f"{counted(len(others), 'other full run')} of these configurations" + (f": {told}" if told else "")
+        number = len(others.keys() - {self.record.run_id})  # which may itself have had one thing under two names
+        what = f"{counted(number, 'other full run')} of these configurations" + (f": {told}" if told else "")
         self.report.passed("V18", f"{what}; use {use} of {len(uses)} of these cases")
         self._check_mark(uses)
 
