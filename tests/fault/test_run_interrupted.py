@@ -90,21 +90,6 @@ def test_interrupted_attempts_are_unknown_and_not_failed(tmp_path: Path) -> None
     assert (counts["passed"], counts["failed"], counts["error"], counts["absent"]) == (3, 0, 1, 4)
 
 
-@pytest.mark.parametrize("shell", [False, True], ids=["itself", "by its shell"])
-def test_program_that_a_shutdown_ends_with_us_has_not_failed(tmp_path: Path, shell: bool) -> None:
-    """A machine that shuts down sends SIGTERM to every process, ours last perhaps: that is nobody's wrong answer."""
-    models = f"  good: {{runner: command, shell: {json.dumps(WAITING if shell else BLOCKING)}, env: [CALLS, BLOCK_AT]}}"
-    run = Stopped(blocking_project(tmp_path, models=models), 0, jobs=4)
-    wait_for(lambda: len(list(run.calls.iterdir())) == 4)
-    for call in run.calls.iterdir():
-        os.kill(int(call.name), signal.SIGTERM)
-    status, _ = run.signal(signal.SIGTERM)
-    assert status == 130
-    counts = close_of(run.project)["counts"]
-    assert isinstance(counts, dict)
-    assert (counts["failed"], counts["error"]) == (0, 4)
-
-
 def test_interrupt_waits_for_the_answers_under_way(tmp_path: Path) -> None:
     """ctrl-C begins nothing more and lets what is under way arrive: nothing is re-asked, and the resumed run decides."""
     project = SmallProject.write(tmp_path, plan_text(f"  good: {{runner: command, shell: {json.dumps(WAITS)}}}"))
