@@ -149,6 +149,8 @@ class Session:
         bounded = budget.cost_nano is not None and plan.cache != "replay"  # a replay spends nothing
         purse = Purse(budget.cost_nano or 0, self.before.spent_nano) if bounded else None
         ends_at = None if budget.wall_time_ms is None else now + budget.wall_time_ms / 1000
+        if plan.cache != "auto":
+            return Admission(Pace(plan, now), bounds, purse, ends_at)
         return Admission(Pace(plan, now), bounds, purse, ends_at, trial.recorded)
 
     async def _beat(self, seconds: float, action: Callable[[], object], stop: Stop) -> None:

@@ -75,9 +75,11 @@ class TrialRunner:
 
     def __init__(self, seats: Seats, cases: Mapping[str, Case], journal: Journal, tally: Tally, before: Before) -> None:
         self.seats, self.cases, self.scorers = seats.by_name, cases, seats.scorers
-        self.journal, self.tally, self.scrub = journal, tally, seats.secrets.scrub
+        self.journal, self.tally = journal, tally
+        self.secrets, self.scrub = seats.secrets, seats.secrets.scrub
         self.before = before
         self._unbegun = {name: self._attempts_after(0, name) for name in self.seats}
+        self._recorded = {name: s.runner for name, s in self.seats.items() if isinstance(s.runner, Recorded)}
 
     def may_try(self, key: TrialKey) -> bool:
         """Say whether a trial is undecided and has an attempt left."""
@@ -95,8 +97,8 @@ class TrialRunner:
 
     def recorded(self, key: TrialKey) -> bool:
         """Say whether a recorded answer would be replayed, so that nobody is asked."""
-        seat = self.seats[key[0]]
-        return isinstance(seat.runner, Recorded) and seat.runner.recorded(self._request(seat, key, 1))
+        runner = self._recorded.get(key[0])
+        return runner is not None and runner.recorded(self._request(self.seats[key[0]], key, 1))
 
     def _request(self, seat: Seat, key: TrialKey, attempt: int) -> Request:
         """Return what a runner is given for an attempt."""
@@ -274,6 +276,8 @@ class TrialRunner:
 
     def _scrubbed(self, answer: Answer) -> Answer:
         """Return an answer without known secrets: an escape could have hidden one from the runner."""
+        if self.secrets.none:
+            return answer
         return replace(
             answer,
             text=self.scrub(answer.text),

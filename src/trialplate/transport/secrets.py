@@ -60,6 +60,11 @@ class Secrets:
         ordered = sorted(self._values, key=lambda value: (-len(value), value))
         self._pattern = re.compile("|".join(map(_pattern_of, ordered))) if ordered else None
 
+    @property
+    def none(self) -> bool:
+        """Whether no secret is known, so that no text can hold one."""
+        return self._pattern is None
+
     def scrub(self, text: str) -> str:
         """Return the text with every known secret replaced."""
         return text if self._pattern is None else self._pattern.sub(REPLACEMENT, text)
