@@ -44,6 +44,7 @@ def test_budget_holds_with_eight_at_once_and_resume_goes_on(tmp_path: Path) -> N
         assert "17 of m" in said.err
         assert "resume" in said.err
         assert "--max-cost" in said.err
+        assert "budget: 0.900000 of 1.000000 count as spent\n" in said.err
         assert sum(end.get("cost", {}).get("nano", 0) for end in ends(made)) == 900_000_000
         assert [end["cause"] for end in ends(made) if end["outcome"] == "skipped"] == ["budget"] * 17
         assert made("verify", "latest").code == 0
@@ -61,8 +62,9 @@ def test_answer_without_usage_counts_with_the_most_that_it_could_cost(tmp_path: 
     """H11: the cost is unknown and not zero; of a budget of 1.00 two such answers leave nothing for a third."""
     with serving([answered(None)]) as server:
         made = project(tmp_path, server.url, cases=5, model=FORTY_CENTS)
-        assert made("run", "--yes", "--max-cost", "1").code == 4
-        assert len(server.requests) == 2
+        said = made("run", "--yes", "--max-cost", "1")
+        assert (said.code, len(server.requests)) == (4, 2)
+    assert "count as spent, 0.800000 of it the most that attempts of unknown cost could come to" in said.err
     assert all("cost" not in end for end in ends(made))
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from trialplate.cli.events import event_line, totals
 from trialplate.cli.view import View, money
+from trialplate.engine.budget import Purse
 from trialplate.engine.prepare import Prepared
 from trialplate.engine.session import Finished
 from trialplate.engine.tally import Sums, Tally
@@ -71,6 +72,8 @@ def summary_lines(finished: Finished, prepared: Prepared, view: View) -> Iterato
     if view.tally is not None and view.done:
         yield from aligned(list(_table(prepared, view, view.tally)))
         yield from _remarks(prepared, view, view.tally)
+        if finished.reason == "budget" and finished.purse is not None:
+            yield _budget_text(finished.purse, view.tally)
     if unknown:
         words = f"{counted(unknown, 'trial')} unknown, neither passed nor failed; the record is signed and valid"
         yield f"{words} (exit {finished.exit_code})"
@@ -142,6 +145,15 @@ def _remarks(prepared: Prepared, view: View, tally: Tally) -> Iterator[str]:
                 yield f"unknown: {visible(name)}: {number} {cause}: {why}"
         if left_out := tally.left_out.get(name):
             yield f"left out: {left_out} of {visible(name)}: the budget's money or time did not suffice"
+
+
+def _budget_text(purse: Purse, tally: Tally) -> str:
+    """Say how much of a budget is taken, and how much of that nobody knows."""
+    known = sum(sums.spent_nano for sums in tally.sums.values())
+    text = f"budget: {purse.spent / 1e9:.6f} of {purse.limit / 1e9:.6f} count as spent"
+    if (unknown := purse.spent - known) > 0:
+        text += f", {unknown / 1e9:.6f} of it the most that attempts of unknown cost could come to"
+    return text
 
 
 def next_commands(finished: Finished, prepared: Prepared, whole: str | None) -> Iterator[tuple[str, str]]:

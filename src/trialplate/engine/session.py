@@ -57,6 +57,8 @@ class Finished:
     """Why trials ended in an error, and how many."""
     left_out: Mapping[str, int]
     """How many trials of each configuration the budget or the time left out in this session."""
+    purse: Purse | None = None
+    """What the budget came to, if money was bounded."""
 
     @property
     def exit_code(self) -> int:
@@ -93,6 +95,7 @@ class Session:
         self.tally = Tally(prepared.matrix.size)
         self.tally.take(before.cells)
         self.pinned = False
+        self.purse: Purse | None = None
 
     def run(self, seats: Seats, at_once: int, watch: Watch) -> Finished:
         """Try every trial that is not decided, and close the record.
@@ -147,11 +150,11 @@ class Session:
         bounds = bounds_of(plan, self.prepared.matrix, self.prepared.opened, self.prepared.cases)
         budget = laid_over(plan.budget, plan.configurations, self.ceiling) or Budget()
         bounded = budget.cost_nano is not None and plan.cache != "replay"  # a replay spends nothing
-        purse = Purse(budget.cost_nano or 0, self.before.spent_nano) if bounded else None
+        self.purse = Purse(budget.cost_nano or 0, self.before.spent_nano) if bounded else None
         ends_at = None if budget.wall_time_ms is None else now + budget.wall_time_ms / 1000
         if plan.cache != "auto":
-            return Admission(Pace(plan, now), bounds, purse, ends_at)
-        return Admission(Pace(plan, now), bounds, purse, ends_at, trial.recorded)
+            return Admission(Pace(plan, now), bounds, self.purse, ends_at)
+        return Admission(Pace(plan, now), bounds, self.purse, ends_at, trial.recorded)
 
     async def _beat(self, seconds: float, action: Callable[[], object], stop: Stop) -> None:
         """Do something again and again; what it cannot do ends the session."""
@@ -191,7 +194,7 @@ class Session:
                 counts=counts,
             )
             self.writer.append("run.end", codec.to_json(end))
-        return Finished(self.run_id, self.folder, reason, counts, self.tally.causes, self.tally.left_out)
+        return Finished(self.run_id, self.folder, reason, counts, self.tally.causes, self.tally.left_out, self.purse)
 
 
 @contextmanager

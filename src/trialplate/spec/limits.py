@@ -181,7 +181,8 @@ def check_limits(plan: Plan, matrix: Matrix, bounds: Mapping[str, AttemptBounds]
     asked = [item for item in plan.configurations if item.name in matrix.counts and matrix.planned(item.name)]
     if plan.budget is not None and plan.budget.cost_nano is not None:
         _check_prices(plan.budget, asked, where)
-        _check_any_fits(plan.budget, plan.budget.cost_nano, matrix, bounds)
+        if plan.cache != "auto":  # what is recorded costs nothing, however small the budget
+            _check_any_fits(plan.budget, plan.budget.cost_nano, matrix, bounds)
     shared = {item.name: item for item in plan.providers}
     for item in asked:
         limits: list[tuple[Path, int | None]] = [
