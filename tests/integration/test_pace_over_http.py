@@ -178,3 +178,15 @@ def test_recorded_answers_cost_nothing_of_a_budget_and_wait_for_no_limit(tmp_pat
     assert [end["cause"] for end in ends(made) if end["outcome"] == "skipped"] == ["budget"] * 5
     assert sum(end["calls"][0].get("replayed", False) for end in ends(made) if end["outcome"] == "passed") == 5
     assert made("verify", "latest").code == 0
+
+
+def test_run_that_its_time_ended_says_that_a_resume_has_as_much_again(tmp_path: Path) -> None:
+    """A time too short for anything stands in the plan: a plain resume would come to nothing again."""
+    with serving([answered(750)]) as server:
+        made = project(tmp_path, server.url, cases=2, model=FORTY_CENTS)
+        said = made("run", "--yes", "--max-time", "0.001")
+        assert (said.code, len(server.requests)) == (4, 0)
+        assert "within as much time again; --max-time gives another" in said.err
+        assert made("resume", "latest").code == 4
+        assert made("resume", "latest", "--max-time", "60").code == 0
+    assert made("verify", "latest").code == 0

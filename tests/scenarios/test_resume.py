@@ -463,7 +463,7 @@ def test_content_that_lost_a_prompt_is_refused(half: SmallProject, server: ChatS
     """A prompt that nothing opens cannot be asked."""
     path = half.last / "content.jsonl"
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
-    refused(half, server, 3, "opened by nothing")
+    refused(half, server, 3, "nothing opens 1 text of the plan")
 
 
 @pytest.mark.parametrize("file", ["record.jsonl", "plan.json", "checkpoint"])
@@ -478,6 +478,18 @@ def test_damaged_run_is_refused_before_anything_is_asked(half: SmallProject, ser
 def test_unknown_run_is_wrong_usage(half: SmallProject, server: ChatServer) -> None:
     """A mistyped name asks nobody."""
     refused(half, server, 2, "no run", "20990101")
+
+
+def test_run_that_died_before_it_was_in_the_ledger_is_told_to_begin_anew(
+    half: SmallProject, server: ChatServer
+) -> None:
+    """Its folder is there, nothing was asked, and no ledger elsewhere could know it."""
+    begun = half.last
+    folder = begun.with_name("20991130T175714960Z-5fa1dd65")
+    folder.mkdir()
+    for file in ("plan.json", "content.jsonl"):
+        shutil.copy(begun / file, folder)
+    refused(half, server, 2, "nothing was asked: run the plan again", folder.name)
 
 
 def test_run_of_another_ledger_is_refused(half: SmallProject, server: ChatServer) -> None:

@@ -169,7 +169,10 @@ def next_commands(finished: Finished, prepared: Prepared, whole: str | None) -> 
         yield f"trialplate report {named}", ""
         return
     if finished.exit_code:
-        yield f"trialplate resume {named}", "asks what is unknown, keeps what is decided"
+        why = "asks what is unknown, keeps what is decided"
+        if finished.reason == "time":
+            why = "asks what was left out, within as much time again; --max-time gives another"
+        yield f"trialplate resume {named}", why
         yield f"trialplate report {named}", ""
         return
     wrong = counts.planned - counts.passed

@@ -101,7 +101,7 @@ def resume_run(
         VerificationError: the record does not hold; nothing was written.
         StorageError: it could not be written; what was signed is valid.
     """
-    entry = _start_of(ledger, folder.name)
+    entry = _start_of(ledger, folder)
     report = Report(f"runs/{folder.name}")
     view = read_record(folder, ledger, report)
     _require(report)
@@ -145,11 +145,14 @@ def _say_again(view: RecordView, record: RecordWriter, writer: LedgerWriter, pre
 # ---------------------------------------------------------------------------------------------------- what there is
 
 
-def _start_of(ledger: LedgerView, run_id: str) -> LedgerEntry:
+def _start_of(ledger: LedgerView, folder: Path) -> LedgerEntry:
     """Return the run.start of a run that may go on."""
+    run_id = folder.name
     entry = ledger.start_of(run_id)
     if entry is None:
         hint = "put the run back beside the ledger that started it"
+        if not (folder / RECORD).exists():
+            hint = "it ended before it began, and nothing was asked: run the plan again; the folder may go"
         raise UsageError("the ledger has no run.start for this run", where=f"runs/{run_id}", hint=hint, code="RUN")
     if ledger.waived(run_id):
         hint = "start another with `trialplate run --yes`"
@@ -184,7 +187,7 @@ def _prepared(folder: Path, start: RunStart) -> tuple[Prepared, frozenset[str]]:
         if commitment in wanted:
             opened[commitment] = value
     if missing := len(wanted - opened.keys()):
-        message = f"{missing} texts of the plan are opened by nothing"
+        message = f"nothing opens {counted(missing, 'text')} of the plan"
         hint = "restore content.jsonl as it was written"
         raise VerificationError(message, where=shown, hint=hint, code="CONTENT-MISSING")
     frozen = Frozen(plan=plan, raw=raw, digest=start.plan, openings={})

@@ -78,12 +78,12 @@ class Cassette:
         try:
             made._load()
             if pinned is not None and pinned != made.digest:
-                hint = "the cassette was changed after the plan was made; make the plan again"
+                hint = "put the cassette back as it was when the plan was made, or make the plan again"
                 raise FormatError(f"is {made.digest}, not {pinned}", where=path.name, hint=hint, code="CASSETTE-PIN")
         except OSError as error:
             made._release()
             message = f"the cassette cannot be read: {error.strerror or error}"
-            hint = "record it with --cache live, or run with --cache off"
+            hint = "put it back, record it with --cache live, or run with --cache off"
             raise StorageError(message, where=path.name, hint=hint, code="CASSETTE-READ") from error
         except FormatError:
             made._release()
