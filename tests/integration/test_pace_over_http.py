@@ -181,12 +181,13 @@ def test_recorded_answers_cost_nothing_of_a_budget_and_wait_for_no_limit(tmp_pat
 
 
 def test_run_that_its_time_ended_says_that_a_resume_has_as_much_again(tmp_path: Path) -> None:
-    """A time too short for anything stands in the plan: a plain resume would come to nothing again."""
+    """A time too short for more than a reply stands in the plan: a plain resume would get no further than the run."""
     with serving([answered(750)]) as server:
-        made = project(tmp_path, server.url, cases=2, model=FORTY_CENTS)
-        said = made("run", "--yes", "--max-time", "0.001")
-        assert (said.code, len(server.requests)) == (4, 0)
+        made = project(tmp_path, server.url, cases=20, model=FORTY_CENTS)
+        said = made("run", "--yes", "--jobs", "1", "--max-time", "0.001")
+        assert said.code == 4
         assert "within as much time again; --max-time gives another" in said.err
-        assert made("resume", "latest").code == 4
-        assert made("resume", "latest", "--max-time", "60").code == 0
+        assert made("resume", "latest", "--jobs", "1").code == 4
+        assert len(server.requests) <= 2
+        assert made("resume", "latest", "--max-time", "600").code == 0
     assert made("verify", "latest").code == 0
