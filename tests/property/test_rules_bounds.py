@@ -12,7 +12,19 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_runs import DIGEST, NAME, Repeat, asked, at_least, at_most, board_of, configuration, must_pass, plan_of
+from small_runs import (
+    COMMITMENT,
+    DIGEST,
+    NAME,
+    Repeat,
+    asked,
+    at_least,
+    at_most,
+    board_of,
+    configuration,
+    must_pass,
+    plan_of,
+)
 
 from trialplate.engine.before import Before
 from trialplate.engine.seats import Seat, Seats
@@ -200,7 +212,7 @@ async def _run(trials: list[tuple[list[str], bool] | None]) -> tuple[Tally, list
         if script is None:
             continue
         seat = Seat(_CONFIGURATION, _Scripted(*script), {})
-        journal = Journal(lambda kind, body: lines.append((kind, body)), lambda opening: None)
+        journal = Journal(lambda kind, body: lines.append((kind, body)), lambda openings: [COMMITMENT] * len(openings))
         cases = {f"q{n}": asked(f"q{n}") for n in (1, 2, 3)}
         scorers = {name: [(_PLAN.scorers[0], made)] for name in cases}
         seats = Seats({NAME: seat}, scorers, Secrets(), [])

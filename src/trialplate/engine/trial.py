@@ -10,7 +10,7 @@ import asyncio
 import random
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -35,8 +35,8 @@ class Journal:
     """Where a run's lines and openings go, in the order in which they are given."""
 
     line: Callable[[str, Json], object]
-    opening: Callable[[Opening], str]
-    """Returns the commitment that the opening opens."""
+    openings: Callable[[Sequence[Opening]], Sequence[str]]
+    """Returns the commitments that they open."""
 
 
 class OpenTrial:
@@ -180,7 +180,7 @@ class TrialRunner:
         except asyncio.CancelledError:
             judgement, cancelled = Judgement("error", "interrupted", ended_by="harness", error="interrupted"), True
         nothing = Usage(input=0, output=0)
-        told = self._told(judgement)
+        told = self._committed(self._told(judgement))
         end = TrialEnd(
             trial=key,
             attempt=attempt,
@@ -316,27 +316,28 @@ class TrialRunner:
 
     def _private(self, judgement: Judgement, answer: Answer | None, key: TrialKey) -> Private:
         """Journal what opens the private parts, and return their commitments."""
-        found: dict[str, str] = {}
+        found: dict[str, Json] = {}
         if answer is not None:
-            found["answer"] = self._commit(canonical.text_out(answer.text))
+            found["answer"] = canonical.text_out(answer.text)
             if answer.transcript is not None:
-                found["transcript"] = self._commit(answer.transcript)
+                found["transcript"] = answer.transcript
             if answer.served is not None and self._served(answer.served, key, answer) is None:
-                found["served"] = self._commit(canonical.text_out(answer.served))
-        return Private(**found, **self._told(judgement))
+                found["served"] = canonical.text_out(answer.served)
+        return Private(**self._committed({**found, **self._told(judgement)}))
 
-    def _told(self, judgement: Judgement) -> dict[str, str]:
-        """Journal what the scorers said and what went wrong."""
-        found: dict[str, str] = {}
+    def _told(self, judgement: Judgement) -> dict[str, Json]:
+        """Return what the scorers said and what went wrong."""
+        found: dict[str, Json] = {}
         if judgement.reasons:
-            found["reason"] = self._commit({k: canonical.text_out(v) for k, v in judgement.reasons.items()})
+            found["reason"] = {name: canonical.text_out(reason) for name, reason in judgement.reasons.items()}
         if judgement.error:
-            found["error"] = self._commit(canonical.text_out(self.scrub(judgement.error)))
+            found["error"] = canonical.text_out(self.scrub(judgement.error))
         return found
 
-    def _commit(self, value: Json) -> str:
-        """Journal an opening under a fresh random salt; returns its commitment."""
-        return self.journal.opening(Opening(salt=secrets.token_urlsafe(16), value=value))
+    def _committed(self, parts: Mapping[str, Json]) -> dict[str, str]:
+        """Journal what opens the parts of one attempt, each under a fresh random salt; returns their commitments."""
+        openings = [Opening(salt=secrets.token_urlsafe(16), value=value) for value in parts.values()]
+        return dict(zip(parts, self.journal.openings(openings), strict=True))
 
 
 def _received(answer: Answer | None, failure: Failure | None) -> int:

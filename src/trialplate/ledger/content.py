@@ -67,19 +67,23 @@ class ContentWriter:
         self._put(line + b"\n")
         return disclosure.commitment_of(line)
 
-    def write_all(self, openings: Iterable[Opening]) -> None:
-        """Write many openings with a few calls to the kernel; durable after `sync`, as any.
+    def write_all(self, openings: Iterable[Opening]) -> list[str]:
+        """Write openings with as few calls to the kernel as can be, and return their commitments, in order.
 
         Raises:
             FormatError, StorageError: as `write`; those before may be in the file.
         """
-        piece = bytearray()
+        piece, commitments = bytearray(), []
         for opening in openings:
-            piece += self._line(opening) + b"\n"
+            line = self._line(opening)
+            commitments.append(disclosure.commitment_of(line))
+            piece += line + b"\n"
             if len(piece) >= PIECE_BYTES:
                 self._put(bytes(piece))
                 piece.clear()
-        self._put(bytes(piece))
+        if piece:
+            self._put(bytes(piece))
+        return commitments
 
     def sync(self) -> None:
         """Return once everything written so far is on disk; another thread may go on writing meanwhile.
