@@ -141,7 +141,7 @@ def write_for_ever(folder: Path, home: Path, begun: int) -> None:
         record.sync()
         os.write(begun, b"x")
         while True:
-            content.write(Opening(salt="a" * 22, value="answer"))
+            content.write([Opening(salt="a" * 22, value="answer")])
             record.write("trial.start", BODY)
             record.maybe_sync()
 

@@ -60,7 +60,7 @@ def run_prepared(
         closing.enter_context(record_lock(folder))
         create_file(folder / "plan.json", prepared.frozen.raw)
         content = closing.enter_context(ContentWriter(folder))
-        content.write_all(prepared.frozen.openings.values())
+        content.write(prepared.frozen.openings.values())
         content.sync()
         commitments = commit_plan(prepared.plan, ledger, writer)
         appended = writer.append("run.start", codec.to_json(_start(prepared, run_id, commitments)))

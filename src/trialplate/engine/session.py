@@ -107,7 +107,7 @@ class Session:
         Raises:
             StorageError: it could not go on writing; what was signed is valid.
         """
-        journal = Journal(self.record.write, self.content.write_all)
+        journal = Journal(self.record.write, self.content.write)
         trial = TrialRunner(seats, self.prepared.cases, journal, self.tally, self.before)
         return self._close(asyncio.run(self._drive(trial, seats, at_once, watch)))
 

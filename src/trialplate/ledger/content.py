@@ -56,22 +56,12 @@ class ContentWriter:
                 self._file.close()
                 raise
 
-    def write(self, opening: Opening) -> str:
-        """Write one opening with one call to the kernel, and return the commitment that it opens.
-
-        Raises:
-            FormatError: CANON for a value without canonical JSON, ENTRY-LIMIT for more than is ever read back.
-            StorageError: it could not be written; nothing of it is in the file.
-        """
-        line = self._line(opening)
-        self._put(line + b"\n")
-        return disclosure.commitment_of(line)
-
-    def write_all(self, openings: Iterable[Opening]) -> list[str]:
+    def write(self, openings: Iterable[Opening]) -> list[str]:
         """Write openings with as few calls to the kernel as can be, and return their commitments, in order.
 
         Raises:
-            FormatError, StorageError: as `write`; those before may be in the file.
+            FormatError: CANON for a value without canonical JSON, ENTRY-LIMIT for more than is ever read back.
+            StorageError: they could not be written; of those before, some may be in the file.
         """
         piece, commitments = bytearray(), []
         for opening in openings:

@@ -148,12 +148,12 @@ def test_lines_written_while_a_group_is_under_way_are_not_in_its_checkpoint(
 ) -> None:
     """A checkpoint never covers what is not durable, nor content that is not: the next group takes both."""
     with ContentWriter(tmp_path) as content, begin(tmp_path, clocks, content) as record:
-        content.write(Opening(salt="a" * 22, value="answer"))
+        content.write([Opening(salt="a" * 22, value="answer")])
         record.write("trial.start", BODY)
         disk = Disk(tmp_path, monkeypatch)
         clocks.now += 0.13
         disk.begin(record)
-        content.write(Opening(salt="b" * 22, value="answer"))
+        content.write([Opening(salt="b" * 22, value="answer")])
         record.write("trial.start", BODY)
         assert not record.maybe_sync()
         assert not (tmp_path / "checkpoint").exists()
@@ -197,7 +197,7 @@ def test_group_that_failed_is_told_at_the_next_occasion_and_ever_after(
 ) -> None:
     """What the thread could not make durable is an error of the run, and no later checkpoint covers it."""
     with ContentWriter(tmp_path) as content, begin(tmp_path, clocks, content) as record:
-        content.write(Opening(salt="a" * 22, value="answer"))
+        content.write([Opening(salt="a" * 22, value="answer")])
         record.write("trial.start", BODY)
         disk = Disk(tmp_path, monkeypatch)
         disk.fails = True
@@ -418,7 +418,7 @@ def test_content_is_private_and_opens_its_commitments(tmp_path: Path) -> None:
     written = []
     with ContentWriter(tmp_path) as content:
         for opening in openings:
-            written.append(content.write(opening))
+            written += content.write([opening])
         content.sync()
 
     path = tmp_path / "content.jsonl"
@@ -432,12 +432,12 @@ def test_content_is_private_and_opens_its_commitments(tmp_path: Path) -> None:
 def test_content_with_a_torn_line_is_continued_after_the_last_whole_one(tmp_path: Path, length: int) -> None:
     """A torn line would run into the next one; it is kept apart, as private as the rest."""
     with ContentWriter(tmp_path) as content:
-        content.write(Opening(salt="a" * 22, value="first"))
+        content.write([Opening(salt="a" * 22, value="first")])
     with (tmp_path / "content.jsonl").open("ab") as file:
         file.write(b"x" * length)
 
     with ContentWriter(tmp_path) as content:
-        content.write(Opening(salt="b" * 22, value="second"))
+        content.write([Opening(salt="b" * 22, value="second")])
         aside = content.set_aside
 
     assert aside is not None
@@ -469,7 +469,7 @@ def test_sync_makes_content_durable_before_the_checkpoint_that_covers_it(
             order.append(names.get(os.fstat(fd).st_ino, "checkpoint.tmp"))
 
         monkeypatch.setattr("trialplate.ledger.durable.fsync", note)
-        content.write(Opening(salt="a" * 22, value="answer"))
+        content.write([Opening(salt="a" * 22, value="answer")])
         record.write("trial.start", BODY)
         record.sync()
         record.sync()
