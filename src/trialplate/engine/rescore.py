@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from trialplate import plugins
 from trialplate.engine.attempt import Judgement, judge_answer
@@ -26,7 +25,7 @@ from trialplate.rules.cells import Cell, micro
 from trialplate.runners.base import Answer
 from trialplate.scorers.base import Scorer as ScorerObject
 from trialplate.scorers.base import ScorerContext, ScorerInContext
-from trialplate.spec.project import pin_digest
+from trialplate.spec.pins import is_pinned
 from trialplate.verify.content import openings
 from trialplate.verify.findings import Report, counted
 from trialplate.verify.log_file import LogFile, typed_entry
@@ -109,7 +108,7 @@ class _Rescoring:
             return None
         project = self.record.folder.parent.parent
         for file in scorer.files:
-            if not _is_pinned(project / file.path, file.digest):
+            if not is_pinned(project, file):
                 hint = "put it back as it was when the run began"
                 raise SpecError(f"{file.path} is not the file that the plan pins", hint=hint, code="FILE-CHANGED")
         texts = {(text.role, text.name): opened[text.commitment] for text in scorer.texts}
@@ -189,14 +188,6 @@ class _Rescoring:
             self.report.skip(CHECK, f"no answer was scored again: {left}")
         else:
             self.report.passed(CHECK, told)
-
-
-def _is_pinned(path: Path, digest: str) -> bool:
-    """Say whether a file is the one that a plan pins."""
-    try:
-        return pin_digest(path.read_bytes()) == digest
-    except OSError:
-        return False
 
 
 def _agree(judged: Judgement, cell: Cell, whole: bool) -> bool:

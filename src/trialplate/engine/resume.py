@@ -26,7 +26,6 @@ from trialplate.engine.session import Finished, Session
 from trialplate.engine.watch import Watch
 from trialplate.errors import SpecError, UsageError, VerificationError
 from trialplate.ledger.content import CONTENT, ContentWriter
-from trialplate.ledger.durable import storage
 from trialplate.ledger.keys import LedgerKey
 from trialplate.ledger.ledger_writer import Appended, LedgerWriter
 from trialplate.ledger.record_writer import RECORD, RecordWriter, record_origin, set_record_aside
@@ -39,7 +38,7 @@ from trialplate.record.values import Case, Plan
 from trialplate.rules.cells import Board, most_attempts
 from trialplate.spec.freeze import Frozen
 from trialplate.spec.limits import Ceiling, check_limits, laid_over
-from trialplate.spec.project import pin_digest
+from trialplate.spec.pins import is_pinned
 from trialplate.verify.cell_checks import CellChecks
 from trialplate.verify.content import openings
 from trialplate.verify.findings import Report, counted
@@ -209,10 +208,7 @@ def _check_files(prepared: Prepared) -> None:
     pinned = [(file, "a model") for item in used for file in item.files]
     pinned += [(file, "a scorer") for scorer in plan.scorers for file in scorer.files]
     for file, whose in pinned:
-        path = prepared.project / file.path
-        with storage(path, "read"):
-            same = path.is_file() and pin_digest(path.read_bytes()) == file.digest
-        if not same:
+        if not is_pinned(prepared.project, file):
             raise SpecError(
                 f"is not as it was when the run began, and {whose}'s program must stay the same within a run",
                 where=file.path,

@@ -40,7 +40,7 @@ from trialplate.scorers.base import (
     refusal,
     require_settings,
 )
-from trialplate.spec.project import pin_digest
+from trialplate.spec.pins import is_pinned
 from trialplate.transport.command_line import command_argv
 from trialplate.transport.function_child import function_argv
 from trialplate.transport.process import NotStarted, child_environment, run_child
@@ -114,12 +114,11 @@ class _Program:
             try:
                 there = (project / file.path).stat()
                 seen = (there.st_ino, there.st_size, there.st_mtime_ns, there.st_ctime_ns)
-                if self._as_pinned.get(file.path) == seen:
-                    continue
-                same = pin_digest((project / file.path).read_bytes()) == file.digest
             except OSError:
-                same = False
-            if not same:
+                seen = None
+            if seen is not None and self._as_pinned.get(file.path) == seen:
+                continue
+            if seen is None or not is_pinned(project, file):
                 raise ScorerError(f"{file.path} is not the file that the plan pins: it changed since the run began")
             self._as_pinned[file.path] = seen
 

@@ -29,9 +29,10 @@ from trialplate.spec.entries import Command, Function, Settings, StandInModel, T
 from trialplate.spec.functions import check_function
 from trialplate.spec.models import AuthorPlan, TestSetEntry
 from trialplate.spec.nearest import nearest
+from trialplate.spec.pins import pin_digest
 from trialplate.spec.scorer_entries import JsonSchemaScorer
 
-__all__ = ["Project", "load_project", "pin_digest"]
+__all__ = ["Project", "load_project"]
 
 _FILE = "trialplate.yaml"
 _MAX_TEXT = 16 * 1024 * 1024
@@ -131,20 +132,6 @@ def _author_file(path: Path) -> Path:
 
 def _folder(path: Path) -> str:
     return "this folder" if path == Path() else str(path)
-
-
-def pin_digest(data: bytes) -> str:
-    """Return the digest by which a plan pins a file: of text, as if its lines ended in LF; of other bytes, as they are.
-
-    A clean checkout on another system may end lines in CRLF; the program is the same.
-    """
-    if b"\0" not in data:
-        try:
-            data.decode("utf-8")
-        except UnicodeDecodeError:
-            return canonical.digest(data)
-        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return canonical.digest(data)
 
 
 def _part(root: Path, document: Document, author: AuthorPlan, index: int) -> test_sets.LoadedCases:

@@ -12,7 +12,8 @@ import pytest
 from author_files import PLAN
 
 from trialplate.errors import SpecError
-from trialplate.spec.project import load_project, pin_digest
+from trialplate.spec.pins import pin_digest
+from trialplate.spec.project import load_project
 
 Write = Callable[..., Path]
 ECHO = 'echo: {runner: stand-in, answers: {"*": "yes"}}'
