@@ -206,11 +206,13 @@ def test_block_fits_a_narrow_terminal(held: Held, tmp_path: Path) -> None:
 
 
 def test_ctrl_c_is_answered_at_once_and_leads_to_resume(held: Held, tmp_path: Path) -> None:
-    """It says that it was heard, ends in order with 130, and the command that it names goes on with the run."""
+    """It says what it waits for; the next one cuts that short: 130, and the command that it names goes on with the run."""
     project = project_of(tmp_path, held)
     terminal = Terminal(project, "run", "--yes")
     held.let(3)
     terminal.until(r"3/12 trials")
+    os.write(terminal.master, b"\x03")
+    terminal.until(r"ctrl-C again to cut them short")
     os.write(terminal.master, b"\x03")
     code, came = terminal.end()
     assert code == 130
