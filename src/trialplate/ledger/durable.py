@@ -13,8 +13,9 @@ import errno
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from types import TracebackType
 
 from trialplate.errors import StorageError
 
@@ -39,19 +40,29 @@ _REASONS = {
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-@contextmanager
-def storage(path: Path, doing: str = "written") -> Iterator[None]:
+def storage(path: Path, doing: str = "written") -> AbstractContextManager[None]:
     """Turn an OSError of the block into a StorageError about the path, with one thing to do.
 
     A FileExistsError passes through: what it means is the caller's to say.
     """
-    try:
-        yield
-    except FileExistsError:
-        raise
-    except OSError as error:
-        reason, hint = _REASONS.get(error.errno or 0, (os.strerror(error.errno or 0).lower(), "check the disk"))
-        raise StorageError(f"cannot be {doing}: {reason}", where=str(path), hint=hint) from error
+    return _Storage(path, doing)
+
+
+class _Storage(AbstractContextManager[None]):
+    """The block of `storage`; a class, since every line of a record passes through one."""
+
+    __slots__ = ("_doing", "_path")
+
+    def __init__(self, path: Path, doing: str) -> None:
+        self._path, self._doing = path, doing
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, OSError) and not isinstance(error, FileExistsError):
+            number = error.errno or 0
+            reason, hint = _REASONS.get(number, (os.strerror(number).lower(), "check the disk"))
+            raise StorageError(f"cannot be {self._doing}: {reason}", where=str(self._path), hint=hint) from error
 
 
 # fsync(fd), or on macOS fcntl(fd, F_FULLFSYNC), since fsync there stops at the drive's cache
@@ -261,6 +272,6 @@ class AppendFile:
 
 def _write_all(fd: int, data: bytes) -> None:
     """Write it all: the kernel takes a piece at once, or says on the next call why it took only part of it."""
-    rest = memoryview(data)
+    rest = memoryview(data)[os.write(fd, data) :]
     while rest:
         rest = rest[os.write(fd, rest) :]

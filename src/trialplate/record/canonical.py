@@ -95,14 +95,22 @@ def digest_value(value: Json) -> str:
 
 
 def _plain(value: Json) -> Json:
-    """Copy a value for the standard encoder: integral floats become the integers that RFC 8785 writes for them."""
+    """Return a value for the standard encoder: integral floats become the integers that RFC 8785 writes for them.
+
+    What needs no change is not copied.
+    """
     kind = type(value)
     if kind in _AS_THEY_ARE:
         return value
     if kind is dict:
-        if set(map(type, value)) - {str}:
-            raise _NotPlain
-        return {key: item if type(item) in _AS_THEY_ARE else _plain(item) for key, item in value.items()}
+        made = value
+        for key, item in value.items():
+            if type(key) is not str:
+                raise _NotPlain
+            if type(item) not in _AS_THEY_ARE and (plain := _plain(item)) is not item:
+                made = dict(value) if made is value else made
+                made[key] = plain
+        return made
     if kind is list or kind is tuple:
         return [item if type(item) in _AS_THEY_ARE else _plain(item) for item in value]
     if kind is int and -MAX_INTEGER <= value <= MAX_INTEGER:
