@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from trialplate.record.values import Case, Configuration, PlanText
 from trialplate.runners.base import Answer, Failure, Request, RunnerContext
 from trialplate.transport.cassette import Cassette
 from trialplate.transport.http import HttpClient
+from trialplate.transport.secrets import Secrets
 
 FUNCTION = "def answer(model, question, settings):\n    open('ran', 'a').write('x')\n    return 'Paris'\n"
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -222,6 +224,31 @@ async def test_lines_that_a_crash_left_are_replayed(tape: Cassette, client: Http
         assert replayed(await ask(asked, later, client, tmp_path, repeat=2))
         later.close()
     assert len(tape.path.read_bytes().splitlines()) == 2
+
+
+@pytest.mark.parametrize("hidden", [False, True], ids=["in the open", "escaped"])
+async def test_key_that_a_far_end_echoes_is_in_no_cassette(
+    hidden: bool, tape: Cassette, client: HttpClient, tmp_path: Path
+) -> None:
+    """A cassette is committed: a reply that spells the key in escapes is not recorded at all (case Q07)."""
+    key = "planted-4f3a9c2e71d04b"
+    spelt = "".join(f"\\u{ord(letter):04x}" for letter in key) if hidden else key
+    body = json.dumps(completion("ECHO")).replace("ECHO", f"your key is {spelt}")
+    async with ChatServer([{"headers": {"Content-Type": "application/json"}, "body": body}]) as server:
+        secrets = Secrets()
+        secrets.remember([key])
+        context = RunnerContext(
+            project=tmp_path, environ=os.environ, cassette=tape, http=lambda: client, secrets=secrets
+        )
+        asked = configured("openai-compatible", server.url)
+        runner = plugins.load("runners", asked.runner)(asked, context)
+        case = Case(id="q1", input="?")
+        await runner.answer(Request(configuration=asked, case=case, repeat=1, attempt=1, timeout_s=20, request_id="r"))
+    tape.close()
+    kept = (tmp_path / "m.jsonl").read_bytes() if (tmp_path / "m.jsonl").exists() else b""
+    assert key.encode() not in kept
+    assert f"{ord('p'):04x}".encode() not in kept
+    assert bool(kept) is not hidden
 
 
 def test_two_runs_do_not_record_into_one_cassette(tape: Cassette) -> None:

@@ -14,6 +14,7 @@ The runner brings the two halves, how to ask and how to read; nothing here judge
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -38,6 +39,7 @@ class Exchanges:
     def __init__(self, configuration: Configuration, context: RunnerContext) -> None:
         self._configuration = configuration
         self._cassette = context.cassette
+        self._secrets = context.secrets
         self.replays = context.cassette is not None and context.cassette.mode == "replay"
         """Nothing is ever called, so no key is needed."""
 
@@ -111,9 +113,19 @@ class Exchanges:
             failure.calls = (call,) if failure.sent else ()
             raise
         answer = _read(reply, call, read)
-        if self._cassette is not None and serves(self._configuration, answer.served):
+        if self._cassette is not None and serves(self._configuration, answer.served) and not self._hides(reply.body):
             self._cassette.record(wire, reply, case=request.case.id, repeat=request.repeat, recorded_at=_now())
         return answer
+
+    def _hides(self, body: bytes) -> bool:
+        """Say whether a reply holds a secret behind JSON's escapes: a cassette is committed, and would give it away."""
+        if self._secrets.none or b"\\u" not in body:
+            return False
+        try:
+            said = json.dumps(json.loads(body), ensure_ascii=False)
+        except (ValueError, RecursionError):
+            return False  # it was scrubbed as the text that it is
+        return self._secrets.scrub(said) != said
 
 
 def _read(reply: HttpReply, call: Call, read: Read) -> Answer:
