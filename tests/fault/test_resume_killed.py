@@ -63,7 +63,8 @@ def test_run_and_its_resumes_killed_forty_times_end_with_the_same_trials(tmp_pat
     lost = kinds["trial.start"] - kinds["trial.end"]
     assert counts["attempts"] == kinds["trial.start"] == 400 + lost
     assert 0 < counts["reasked"] <= lost
-    assert project("gate", "latest", "--json").json["decision"]["decision"] == "inconclusive", "too many were re-asked"
+    wanted = "inconclusive" if counts["reasked"] > 0.02 * 400 else "accepted"  # as the mark's evidence says
+    assert project("gate", "latest", "--json").json["decision"]["decision"] == wanted
 
 
 TRIAL_LINES = ("trial.start", "trial.end")
