@@ -23,7 +23,7 @@ from trialplate.cli.events import event_line, progress_event
 from trialplate.cli.summary import ended_event, result, summary_lines
 from trialplate.cli.view import View, block, line
 from trialplate.engine.commits import Commitments
-from trialplate.engine.estimate import bounds_of, estimate
+from trialplate.engine.estimate import estimate
 from trialplate.engine.prepare import Prepared
 from trialplate.engine.resume import Resumed
 from trialplate.engine.session import Finished
@@ -89,9 +89,7 @@ class Progress(Watch):
         """
         self.prepared = prepared
         most: dict[str, int] = {}
-        for item in estimate(
-            prepared.matrix, bounds_of(prepared.plan, prepared.matrix, prepared.opened, prepared.cases)
-        ):
+        for item in estimate(prepared.matrix, prepared.bounds):
             if item.cost is not None:
                 most[item.cost.currency] = most.get(item.cost.currency, 0) + item.cost.nano
         priced = {item.name: item.pricing.currency for item in prepared.plan.configurations if item.pricing is not None}

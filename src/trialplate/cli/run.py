@@ -19,7 +19,7 @@ from trialplate.cli.mark_words import choose_words, rule_words, supersedes_words
 from trialplate.cli.progress import Manner, Progress
 from trialplate.cli.project import begin_ledger, open_ledger, open_runs
 from trialplate.engine.commits import superseded
-from trialplate.engine.estimate import bounds_of, estimate
+from trialplate.engine.estimate import estimate
 from trialplate.engine.prepare import Prepared, prepare
 from trialplate.errors import EXIT_DONE, UsageError
 from trialplate.record import codec
@@ -116,8 +116,7 @@ def run_plan(plan: Path, options: RunOptions) -> int:
     at_once = options.jobs or prepared.plan.concurrency
     progress = Progress(options.manner())
     progress.plan(prepared, at_once=at_once, whole=options.whole(plan))
-    bounds = bounds_of(prepared.plan, prepared.matrix, prepared.opened, prepared.cases)
-    for warning in (*prepared.frozen.warnings, *budget_warning(prepared.plan, prepared.matrix, bounds)):
+    for warning in (*prepared.frozen.warnings, *budget_warning(prepared.plan, prepared.matrix, prepared.bounds)):
         progress.note("warning", warning)
     for note in _unfinished(view):
         progress.note("note", note)
@@ -203,7 +202,7 @@ def _unfinished(ledger: LedgerView) -> Iterator[str]:
 def _print_estimate(prepared: Prepared, project: Path, ledger: Path | None, options: RunOptions) -> None:
     """Print what a run would do and cost at most."""
     plan, matrix = prepared.plan, prepared.matrix
-    bounds = bounds_of(plan, matrix, prepared.opened, prepared.cases)
+    bounds = prepared.bounds
     estimates = estimate(matrix, bounds)
     if options.json:
         rows = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from trialplate.engine.estimate import bounds_of
@@ -16,7 +17,7 @@ from trialplate.record.matrix import Matrix, narrow
 from trialplate.record.values import CacheMode, Case, Plan
 from trialplate.spec.document import Path as Place
 from trialplate.spec.freeze import Frozen, freeze
-from trialplate.spec.limits import Ceiling, check_limits
+from trialplate.spec.limits import AttemptBounds, Ceiling, check_limits
 from trialplate.spec.nearest import nearest
 from trialplate.spec.project import Project, load_project
 
@@ -41,6 +42,11 @@ class Prepared:
     def plan(self) -> Plan:
         """Return the plan."""
         return self.frozen.plan
+
+    @cached_property
+    def bounds(self) -> Mapping[str, AttemptBounds]:
+        """Return the most that an attempt should take, by configuration; worked out once for all who ask."""
+        return bounds_of(self.plan, self.matrix, self.opened, self.cases)
 
 
 def prepare(
@@ -76,8 +82,9 @@ def prepare(
         raise UsageError("this selection leaves no trial", hint="select at least one case and one configuration")
     opened = {commitment: opening.value for commitment, opening in frozen.openings.items()}
     cases = {case.id: codec.decode(Case, opened[case.commitment], case.id) for case in plan.test_set.cases}
-    check_limits(plan, matrix, bounds_of(plan, matrix, opened, cases), project.document.where)
-    return Prepared(project.root, frozen, matrix, narrowing, opened, cases, project.document.where)
+    prepared = Prepared(project.root, frozen, matrix, narrowing, opened, cases, project.document.where)
+    check_limits(plan, matrix, prepared.bounds, prepared.where)
+    return prepared
 
 
 def _check_narrowing(plan: Plan, narrowing: Narrowing) -> None:

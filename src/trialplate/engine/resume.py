@@ -18,7 +18,6 @@ from trialplate import __version__
 from trialplate.engine.before import Before, Unscored
 from trialplate.engine.budget import Spending
 from trialplate.engine.environment import environment_of
-from trialplate.engine.estimate import bounds_of
 from trialplate.engine.prepare import Prepared
 from trialplate.engine.run import begin_record
 from trialplate.engine.seats import open_seats
@@ -221,8 +220,7 @@ def _check_budget(prepared: Prepared, ceiling: Ceiling) -> None:
     """Refuse a budget that could not hold: it may be other than the one that the run began with."""
     plan = prepared.plan
     plan = plan.replace(budget=laid_over(plan.budget, plan.configurations, ceiling))
-    bounds = bounds_of(plan, prepared.matrix, prepared.opened, prepared.cases)
-    check_limits(plan, prepared.matrix, bounds, lambda path: f"plan.json: {'.'.join(map(str, path))}")
+    check_limits(plan, prepared.matrix, prepared.bounds, lambda path: f"plan.json: {'.'.join(map(str, path))}")
 
 
 def _notes(plan: Plan, content: ContentWriter) -> list[str]:
@@ -259,7 +257,7 @@ def _fold(folder: Path, prepared: Prepared, size: int) -> tuple[Before, str]:
     checks = CellChecks(prepared.plan, prepared.matrix, board, report)
     unscored: dict[TrialKey, TrialEnd] = {}
     last = "killed"
-    spending = Spending(bounds_of(prepared.plan, prepared.matrix, prepared.opened, prepared.cases))
+    spending = Spending(prepared.bounds)
     log = LogFile(folder / RECORD, f"runs/{folder.name}/{RECORD}", size)
     for where, _, body in record_entries(log):
         if isinstance(body, TrialStart):

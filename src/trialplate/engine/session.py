@@ -19,7 +19,6 @@ from pathlib import Path
 from trialplate.engine.admission import Admission
 from trialplate.engine.before import Before
 from trialplate.engine.budget import Purse
-from trialplate.engine.estimate import bounds_of
 from trialplate.engine.pace import Pace
 from trialplate.engine.prepare import Prepared
 from trialplate.engine.schedule import Monotonic, Schedule, Stop, lane_of
@@ -147,7 +146,7 @@ class Session:
     def _admission(self, trial: TrialRunner) -> Admission:
         """Return what bounds this session: the plan's budget, or what the command line says over it."""
         plan, now = self.prepared.plan, Monotonic.now()
-        bounds = bounds_of(plan, self.prepared.matrix, self.prepared.opened, self.prepared.cases)
+        bounds = self.prepared.bounds
         budget = laid_over(plan.budget, plan.configurations, self.ceiling) or Budget()
         bounded = budget.cost_nano is not None and plan.cache != "replay"  # a replay spends nothing
         self.purse = Purse(budget.cost_nano or 0, self.before.spent_nano) if bounded else None
