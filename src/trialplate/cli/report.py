@@ -15,7 +15,7 @@ from trialplate.ledger.durable import replacing, storage
 from trialplate.reports.reported import gather
 from trialplate.verify.cli import print_json, reader_of
 from trialplate.verify.findings import Report
-from trialplate.verify.locate import Found, find_run, given_ledger, ledger_above
+from trialplate.verify.locate import Found, find_with_ledger
 from trialplate.verify.output import tell
 from trialplate.verify.procedure import verify
 from trialplate.verify.text import report_json, report_lines, visible
@@ -43,8 +43,7 @@ def show_report(name: str, options: ReportOptions, ledger: Path | None) -> int:
     """Print or write a report; returns the exit code: 3 if the record does not hold, whatever it says."""
     chosen = _format(options)
     render = plugins.load("reports", chosen)
-    run = find_run(name, Path.cwd(), ledger)
-    ledger = given_ledger(Path.cwd(), ledger) if ledger else ledger_above(run)
+    run, ledger = find_with_ledger(name, Path.cwd(), ledger)
     if ledger is None:
         raise UsageError("a record without its ledger cannot be reported on", where=name, hint="give --ledger DIR")
     _refuse_evidence(options.output, ledger.parent)

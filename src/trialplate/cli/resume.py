@@ -16,7 +16,7 @@ from trialplate.engine.session import Finished
 from trialplate.errors import EXIT_DONE, EXIT_INCOMPLETE, UsageError
 from trialplate.ledger.record_writer import record_lock
 from trialplate.verify.findings import counted
-from trialplate.verify.locate import find_run, given_ledger, ledger_above
+from trialplate.verify.locate import find_with_ledger
 from trialplate.verify.output import tell
 
 __all__ = ["resume"]
@@ -31,8 +31,7 @@ def resume(
         max_cost, max_time: over the plan's budget; the cost is that of the whole run, what was spent before included.
     """
     ceiling = read_ceiling(max_cost, max_time)
-    run = find_run(name, Path.cwd(), ledger)
-    folder = given_ledger(Path.cwd(), ledger) if ledger else ledger_above(run)
+    run, folder = find_with_ledger(name, Path.cwd(), ledger)
     if folder is None:
         raise UsageError("a record without its ledger cannot go on", where=name, hint="give --ledger DIR")
     if not run.is_dir():

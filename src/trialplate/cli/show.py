@@ -16,7 +16,7 @@ from trialplate.reports.trial_view import SignedRun, case_named, configurations_
 from trialplate.reports.words import trial_text
 from trialplate.verify.findings import counted
 from trialplate.verify.ledger_view import LedgerView
-from trialplate.verify.locate import find_run, given_ledger, ledger_above
+from trialplate.verify.locate import find_with_ledger
 from trialplate.verify.text import visible
 
 __all__ = ["show_trials"]
@@ -26,8 +26,7 @@ def show_trials(
     name: str, case: str | None, *, model: str | None, repeat: int | None, as_json: bool, ledger: Path | None
 ) -> int:
     """Print the trials of a run or of one of its cases; returns the exit code."""
-    folder = find_run(name, Path.cwd(), ledger)
-    ledger = given_ledger(Path.cwd(), ledger) if ledger else ledger_above(folder)
+    folder, ledger = find_with_ledger(name, Path.cwd(), ledger)
     if ledger is None:
         raise UsageError("a record without its ledger cannot be shown", where=name, hint="give --ledger DIR")
     view = verified_ledger(ledger)

@@ -32,7 +32,7 @@ from trialplate.verify.findings import CODES
 from trialplate.verify.gate import Others, configuration_named
 from trialplate.verify.known import config_folder, read_known
 from trialplate.verify.ledger_view import Reader
-from trialplate.verify.locate import Found, find, find_run, given_ledger, ledger_above
+from trialplate.verify.locate import Found, find, find_with_ledger
 from trialplate.verify.log_file import MAX_NOTE, read_small
 from trialplate.verify.output import no_output, tell
 from trialplate.verify.procedure import Verified, verify
@@ -191,8 +191,7 @@ class Gated(Value, kw_only=False):
 
 def gate_run(options: argparse.Namespace, environ: Mapping[str, str]) -> Gated:
     """Verify a run and decide."""
-    run = find_run(options.run, Path.cwd(), options.ledger)
-    ledger = given_ledger(Path.cwd(), options.ledger) if options.ledger else ledger_above(run)
+    run, ledger = find_with_ledger(options.run, Path.cwd(), options.ledger)
     if ledger is None:
         raise UsageError(
             "a record without its ledger cannot be gated", where=str(options.run), hint="give --ledger DIR"

@@ -14,7 +14,7 @@ from trialplate.record.values import RunId
 from trialplate.verify.log_file import MAX_NOTE, LogFile, claimed_size, read_small
 
 _RUN_ID: str = RunId.__metadata__[0].regex  # type: ignore[attr-defined]
-__all__ = ["Found", "find", "find_run", "given_ledger", "ledger_above"]
+__all__ = ["Found", "find", "find_run", "find_with_ledger", "given_ledger", "ledger_above"]
 
 
 class Found(Value, kw_only=False):
@@ -77,6 +77,16 @@ def _is_run(path: Path) -> bool:
     if any((path / file).exists() for file in ("record.jsonl", "plan.json")):
         return True
     return path.parent.name == "runs" and path.is_dir() and ledger_above(path) is not None
+
+
+def find_with_ledger(name: str, here: Path, ledger: Path | None) -> tuple[Path, Path | None]:
+    """Return the folder of a run, and of its ledger: the one given, else the nearest above it, if there is one.
+
+    Raises:
+        UsageError: no run, or more than one, of that name; or no ledger where one was given.
+    """
+    run = find_run(name, here, ledger)
+    return run, given_ledger(here, ledger) if ledger else ledger_above(run)
 
 
 def find_run(name: str, here: Path, ledger: Path | None) -> Path:
