@@ -20,15 +20,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from trialplate import __version__
-from trialplate.cli.project import open_runs
-from trialplate.errors import EXIT_DONE, EXIT_USAGE, TrialplateError
+from trialplate.cli.project import open_runs, verified_ledger
+from trialplate.errors import EXIT_DONE, EXIT_USAGE, TrialplateError, VerificationError
 from trialplate.ledger.clock import utc_now
 from trialplate.ledger.index import index_state
 from trialplate.ledger.keys import load_signer
-from trialplate.verify.cli import reader_of
 from trialplate.verify.findings import Report, counted
 from trialplate.verify.known import config_folder
-from trialplate.verify.ledger_view import LedgerView, read_ledger
+from trialplate.verify.ledger_view import LedgerView
 from trialplate.verify.locate import given_ledger, ledger_above
 from trialplate.verify.text import visible
 
@@ -207,11 +206,10 @@ def _ledger(folder: Path | None) -> Lines:
         yield Line("ledger", "WARN", "there is none here or above", hint)
         return
     report = Report("ledger")
-    view = read_ledger(folder, reader_of(os.environ), report)
-    found = next((item for item in report.findings if not item.note), None)
-    if view is None or found is not None:
-        code, message = (found.code, found.message) if found is not None else ("", "it cannot be read")
-        yield Line("ledger", "FAIL", f"{code}: {message}", found.hint if found is not None else "")
+    try:
+        view = verified_ledger(folder, report)
+    except VerificationError as error:
+        yield Line("ledger", "FAIL", f"{error.code}: {error.message}", error.hint)
         return
     for note in report.findings:
         yield Line("ledger", "WARN", f"{note.code}: {note.message}", note.hint)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from trialplate.errors import UsageError, VerificationError
+from trialplate.errors import UsageError
 from trialplate.ledger.durable import storage
 from trialplate.ledger.keys import LedgerKey, load_signer
 from trialplate.ledger.ledger_writer import LedgerWriter
@@ -90,10 +90,8 @@ def verified_ledger(folder: Path, report: Report | None = None) -> LedgerView:
     """
     report = report if report is not None else Report("ledger")
     view = read_ledger(folder, reader_of(os.environ), report)
-    found = next((item for item in report.findings if not item.note), None)
-    if found is not None or view is None:
-        assert found is not None  # noqa: S101  a ledger that cannot be read says why
-        raise VerificationError(found.message, where=found.where, hint=found.hint, code=found.code)
+    report.require()
+    assert view is not None  # noqa: S101  a ledger that cannot be read says why
     return view
 
 

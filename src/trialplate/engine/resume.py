@@ -31,7 +31,7 @@ from trialplate.ledger.record_writer import RECORD, RecordWriter, record_origin,
 from trialplate.record import canonical, codec
 from trialplate.record.entries import Pin, RunClose, RunReopen, RunStart, TrialEnd, TrialKey, TrialStart
 from trialplate.record.frozen import Json
-from trialplate.record.log import inclusion_proof, leaf_hash
+from trialplate.record.log import leaf_hash
 from trialplate.record.matrix import narrow
 from trialplate.record.values import Case, Plan
 from trialplate.rules.cells import Board, most_attempts
@@ -102,7 +102,7 @@ def resume_run(
     entry = _start_of(ledger, folder)
     report = Report(f"runs/{folder.name}")
     view = read_record(folder, ledger, report)
-    _require(report)
+    report.require()
     prepared, opened = _prepared(folder, entry.body)
     _check_files(prepared)
     _check_budget(prepared, ceiling or Ceiling())
@@ -123,7 +123,8 @@ def resume_run(
         resumed(state, prepared)
         if view is None or record is None:
             set_record_aside(folder)
-            start = _appended(ledger, entry)
+            leaves = [leaf_hash(item.line) for item in ledger.entries]
+            start = Appended.at(entry.seq, entry.line, leaves, ledger.signed.note)
             record = closing.enter_context(begin_record(folder, ledger.origin, prepared, start, key, content))
         else:
             _say_again(view, record, writer, prepared, last)
@@ -156,13 +157,6 @@ def _start_of(ledger: LedgerView, folder: Path) -> LedgerEntry:
         hint = "start another with `trialplate run --yes`"
         raise UsageError("this run was waived: it does not count any more", where=f"runs/{run_id}", hint=hint)
     return entry
-
-
-def _require(report: Report) -> None:
-    """Refuse to go on with a record that does not hold."""
-    for found in report.findings:
-        if not found.note:
-            raise VerificationError(found.message, where=found.where, hint=found.hint, code=found.code)
 
 
 def _prepared(folder: Path, start: RunStart) -> tuple[Prepared, frozenset[str]]:
@@ -274,7 +268,7 @@ def _fold(folder: Path, prepared: Prepared, size: int) -> tuple[Before, str]:
         elif isinstance(body, RunReopen):
             checks.sessions += 1
             last = "killed"
-    _require(report)
+    report.require()
     return Before(board.cells, checks.sessions, _opened(folder, unscored), spending.nano), last
 
 
@@ -309,10 +303,3 @@ def _state(run_id: str, prepared: Prepared, before: Before, notes: tuple[str, ..
         cost_nano=sum(cell.cost_nano for cell in before.cells.values()),
         notes=notes,
     )
-
-
-def _appended(ledger: LedgerView, entry: LedgerEntry) -> Appended:
-    """Return a run.start that stands in the ledger already, with the proof that the signed ledger holds it."""
-    steps = inclusion_proof([leaf_hash(item.line) for item in ledger.entries], entry.seq)
-    proof = tuple(f"sha256:{step.hex()}" for step in steps)
-    return Appended(entry.seq, entry.line, canonical.digest(entry.line), ledger.signed.note, proof)

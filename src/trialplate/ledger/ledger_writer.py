@@ -55,6 +55,17 @@ class Appended:
     proof: tuple[str, ...]
     """The inclusion proof of the line under that checkpoint, as digests."""
 
+    @classmethod
+    def at(cls, seq: int, line: bytes, leaves: Sequence[bytes], note: bytes) -> Appended:
+        """Return an entry of a ledger with the proof that its signed checkpoint holds it.
+
+        Args:
+            leaves: the hash of each line that the checkpoint covers.
+            note: the checkpoint.
+        """
+        proof = tuple(f"sha256:{step.hex()}" for step in inclusion_proof(leaves, seq))
+        return cls(seq, line, canonical.digest(line), note, proof)
+
     @property
     def ref(self) -> EntryRef:
         """How other entries name this one."""
@@ -156,10 +167,7 @@ class LedgerWriter:
             lines = self._write(ledger, entries)
             self._remember(ledger)
             ledger.leaves += [leaf_hash(line) for line in lines]
-            return [
-                Appended(seq, line, canonical.digest(line), ledger.note, _proof(ledger.leaves, seq))
-                for seq, line in enumerate(lines, start=first)
-            ]
+            return [Appended.at(seq, line, ledger.leaves, ledger.note) for seq, line in enumerate(lines, start=first)]
 
     def settle(self) -> Checkpoint:
         """Check the ledger and set aside what stands beyond its checkpoint, without appending; return the checkpoint.
@@ -255,7 +263,3 @@ class LedgerWriter:
                 hint="make the configuration folder writable (TRIALPLATE_HOME); do not repeat the command blindly",
                 code="KNOWN-NOT-KEPT",
             ) from error
-
-
-def _proof(leaves: Sequence[bytes], seq: int) -> tuple[str, ...]:
-    return tuple(f"sha256:{step.hex()}" for step in inclusion_proof(leaves, seq))

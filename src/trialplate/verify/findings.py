@@ -7,7 +7,7 @@ thing to do. A note is shown and changes nothing: it names what an honest crash 
 
 from __future__ import annotations
 
-from trialplate.errors import EXIT_DONE, EXIT_UNTRUSTED, TrialplateError
+from trialplate.errors import EXIT_DONE, EXIT_UNTRUSTED, TrialplateError, VerificationError
 from trialplate.record.frozen import Value
 
 __all__ = ["CHECKS", "CODES", "Finding", "Report", "counted"]
@@ -196,6 +196,16 @@ class Report:
     def holds(self) -> bool:
         """Say whether nothing was found against the evidence."""
         return all(item.note for item in self.findings)
+
+    def require(self) -> None:
+        """Raise the first thing that was found against the evidence.
+
+        Raises:
+            VerificationError: with the code and the hint of the finding.
+        """
+        for item in self.findings:
+            if not item.note:
+                raise VerificationError(item.message, where=item.where, hint=item.hint, code=item.code)
 
     @property
     def exit_code(self) -> int:
