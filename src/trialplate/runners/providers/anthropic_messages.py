@@ -129,10 +129,7 @@ def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
         message = f"status {status}: {told or snippet(body)}"
         counts_as = 402 if status == 400 and _SPENT.match(told) else status
         raise _failure("http_status", message, value, headers, body, status=counts_as)
-    if value is replies.UNREADABLE:
-        raise replies.unreadable(headers, body)
-    if not isinstance(value, dict):
-        raise _failure("bad_reply", f"the reply is no JSON object: {snippet(body)}", value, headers, body)
+    value = replies.require_object(value, headers, body)
     if value.get("error") is not None or value.get("type") == "error":
         error = value.get("error")
         code = _STATUS.get(str(error.get("type"))) if isinstance(error, dict) else None

@@ -97,10 +97,7 @@ def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
         value = openai_stream.assembled(body)
         if value is None:
             raise _failure("transport", f"the stream broke off: {snippet(body)}", None, headers, body)
-    if value is replies.UNREADABLE:
-        raise replies.unreadable(headers, body)
-    if not isinstance(value, dict):
-        raise _failure("bad_reply", f"the reply is no JSON object: {snippet(body)}", value, headers, body)
+    value = replies.require_object(value, headers, body)
     choices = value.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
     for holder in (value, choice or {}):

@@ -16,7 +16,7 @@ from trialplate.record.entries import Usage
 from trialplate.runners.base import Failure
 
 __all__ = ["SNIPPET", "UNREADABLE", "count", "error_code", "error_text", "failure", "is_short", "read_json"]
-__all__ += ["request_ids", "shown", "snippet", "unreadable"]
+__all__ += ["request_ids", "require_object", "shown", "snippet", "unreadable"]
 
 SNIPPET = 200
 """Characters of a foreign text that a message quotes."""
@@ -52,6 +52,19 @@ def unreadable(headers: Mapping[str, str], body: bytes) -> Failure:
         message = f"the reply was cut after {len(body)} bytes: {snippet(body)}"
         return failure("transport", message, None, headers, body)
     return failure("bad_reply", f"non-JSON body ({shown(media)}): {snippet(body)}", None, headers, body)
+
+
+def require_object(value: Any, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
+    """Return the JSON object that `read_json` found in a body.
+
+    Raises:
+        Failure: `bad_reply`, or `transport` for a body that was cut: it holds none.
+    """
+    if value is UNREADABLE:
+        raise unreadable(headers, body)
+    if not isinstance(value, dict):
+        raise failure("bad_reply", f"the reply is no JSON object: {snippet(body)}", value, headers, body)
+    return value
 
 
 def failure(
