@@ -141,8 +141,7 @@ class CommandRunner:
             message = f"wrote more than {self._configuration.limits.answer_bytes} bytes and was killed{tail}"
             raise _failure("too_long", message, result)
         if result.status != 0:
-            how = f"was killed by signal {-result.status}" if result.status < 0 else f"ended with {result.status}"
-            raise _failure("exit_status", f"the program {how}{tail}", result)
+            raise _failure("exit_status", f"the program {result.how}{tail}", result)
 
 
 def _read(reply: HttpReply) -> Answer:

@@ -169,8 +169,7 @@ class PythonRunner:
             return said
         if result.status == 0:
             raise _failure("bad_reply", f"the function's program ended without an answer{tail}", result)
-        how = f"was killed by signal {-result.status}" if result.status < 0 else f"ended with {result.status}"
-        raise _failure("exit_status", f"the function's program {how}{tail}", result, status=result.status)
+        raise _failure("exit_status", f"the function's program {result.how}{tail}", result, status=result.status)
 
     def _read(self, reply: HttpReply) -> Answer:
         said = replies.read_json(reply.body)

@@ -153,8 +153,7 @@ class _Program:
         if result.ended == "too_long":
             raise ScorerError(f"it wrote more than {OUTPUT_BYTES} bytes{tail}")
         if result.status != 0:
-            how = f"was killed by signal {-result.status}" if result.status < 0 else f"ended with {result.status}"
-            raise ScorerError(f"the program {how}{tail}")
+            raise ScorerError(f"the program {result.how}{tail}")
         try:
             return canonical.parse(result.stdout.strip())
         except FormatError as error:

@@ -71,6 +71,11 @@ class ChildResult:
     """Bytes of standard output that were read."""
     duration_ms: int
 
+    @property
+    def how(self) -> str:
+        """Return in words how it ended by itself: with which status, or by which signal."""
+        return f"was killed by signal {-self.status}" if self.status < 0 else f"ended with {self.status}"
+
 
 def child_environment(environ: Mapping[str, str], names: Iterable[str] = ()) -> dict[str, str]:
     """Return what a child may see of an environment: a few variables that every program needs, and the named ones."""
