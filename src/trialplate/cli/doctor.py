@@ -7,7 +7,6 @@ untrustworthy here; only then is the exit code 2. Of secrets only the names of v
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -25,6 +24,7 @@ from trialplate.errors import EXIT_DONE, EXIT_USAGE, TrialplateError, Verificati
 from trialplate.ledger.clock import utc_now
 from trialplate.ledger.index import index_state
 from trialplate.ledger.keys import load_signer
+from trialplate.verify.cli import print_json
 from trialplate.verify.findings import Report, counted
 from trialplate.verify.known import config_folder
 from trialplate.verify.ledger_view import LedgerView
@@ -66,7 +66,7 @@ def examine(given: Path | None, as_json: bool) -> int:
     failed = sum(1 for line in lines if line.word == "FAIL")
     if as_json:
         made = {"format": "trialplate-doctor/1", "ok": not failed, "lines": [line.__dict__ for line in lines]}
-        print(json.dumps(made, indent=2, sort_keys=True))
+        print_json(made)
     else:
         for line in lines:
             print(f"{line.word:<4} {line.about}: {visible(line.found)}")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from trialplate.ledger.keys import LedgerKey, load_signer
 from trialplate.record import canonical
 from trialplate.record.decisions import Decision
 from trialplate.record.entries import CommitPassMark, CommitTestSet, Genesis, Pin, RunEnd, RunStart, Waiver
+from trialplate.verify.cli import print_json
 from trialplate.verify.findings import Report, counted
 from trialplate.verify.known import config_folder
 from trialplate.verify.ledger_view import LedgerEntry
@@ -53,7 +53,7 @@ def show_log(given: Path | None, *, as_json: bool = False) -> int:
     if as_json:
         shown = [{"digest": entry.ref.digest, "entry": canonical.decode(entry.line)} for entry in view.entries]
         made = {"format": "trialplate-ledger-log/1", "checkpoint": str(view.signed), "entries": shown}
-        print(json.dumps(made, indent=2, sort_keys=True))
+        print_json(made)
         return EXIT_DONE
     for entry in view.entries:
         print(f"{entry.seq:>5}  {entry.time}  {entry.type:<16} {visible(' '.join(_words(entry)))}")
@@ -93,7 +93,7 @@ def show_entry(seq: int, given: Path | None) -> int:
         )
     entry = view.entries[seq]
     shown = {"digest": entry.ref.digest, "entry": canonical.decode(entry.line)}
-    print(json.dumps(shown, indent=2, sort_keys=True))
+    print_json(shown)
     return EXIT_DONE
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from trialplate.cli.project import find_ledger, verified_ledger
@@ -13,6 +12,7 @@ from trialplate.ledger.lock import LOCK_NAME, is_held
 from trialplate.record.frozen import Json
 from trialplate.reports.terminal import aligned
 from trialplate.reports.words import amount_text
+from trialplate.verify.cli import print_json
 from trialplate.verify.output import tell
 from trialplate.verify.text import visible
 
@@ -30,7 +30,7 @@ def list_runs(given: Path | None, as_json: bool) -> int:
     if as_json:
         shown = [_run_json(item, states[item.run_id]) for item in runs]
         made = {"format": "trialplate-runs/1", "checkpoint": str(view.signed), "runs": shown}
-        print(json.dumps(made, indent=2, sort_keys=True, allow_nan=False))
+        print_json(made)
         return EXIT_DONE
     if not runs:
         print("no run yet: `trialplate run --yes` starts one")

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import json
-
 from trialplate import __version__, plugins
 from trialplate.errors import EXIT_DONE
 from trialplate.reports.terminal import aligned
+from trialplate.verify.cli import print_json
 
 __all__ = ["show_plugins"]
 
@@ -25,7 +24,7 @@ def show_plugins(as_json: bool) -> int:
         for item in plugins.list_plugins()
     ]
     if as_json:
-        print(json.dumps({"format": "trialplate-plugins/1", "plugins": found}, indent=2, sort_keys=True))
+        print_json({"format": "trialplate-plugins/1", "plugins": found})
         return EXIT_DONE
     head = ["group", "name", "package", "version", "source"]
     for line in aligned([head, *([item[name] or "-" for name in head] for item in found)], left=range(len(head))):

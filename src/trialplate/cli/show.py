@@ -14,6 +14,7 @@ from trialplate.record.frozen import Json
 from trialplate.reports.trial_text import case_json, case_lines, money_text
 from trialplate.reports.trial_view import SignedRun, case_named, configurations_named, open_run, view_case
 from trialplate.reports.words import trial_text
+from trialplate.verify.cli import print_json
 from trialplate.verify.findings import counted
 from trialplate.verify.ledger_view import LedgerView
 from trialplate.verify.locate import find_with_ledger
@@ -36,7 +37,7 @@ def show_trials(
         return _list(run, view, {item.name for item in chosen}, repeat, as_json)
     found = view_case(run, case_named(run.matrix, case), chosen, repeat)
     if as_json:
-        _print_json(case_json(found))
+        print_json(case_json(found))
         return EXIT_DONE
     print(f"{visible(run.plan.name)}: run {folder.name}")
     for line in case_lines(found):
@@ -66,7 +67,7 @@ def _list(run: SignedRun, view: LedgerView, chosen: set[str], repeat: int | None
                 print(_line(item))
     if as_json:
         made = {"format": "trialplate-trial-list/1", "run_id": run.folder.name, "planned": planned, "trials": shown}
-        _print_json(made)
+        print_json(made)
     else:
         print(f"{begun} of {counted(planned, 'trial')} began; name a case to see what was asked and answered")
     return EXIT_DONE
@@ -83,7 +84,3 @@ def _line(item: IndexedTrial) -> str:
 
 def _trial_json(item: IndexedTrial) -> Json:
     return {**item.__dict__, "metrics": json.loads(item.metrics)}
-
-
-def _print_json(value: Json) -> None:
-    print(json.dumps(value, indent=2, sort_keys=True, allow_nan=False))

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from trialplate.errors import EXIT_DONE
 from trialplate.spec.validate import validate
+from trialplate.verify.cli import print_json
 from trialplate.verify.findings import counted
 from trialplate.verify.text import visible
 
@@ -20,7 +20,7 @@ def validate_plan(plan: Path, *, as_json: bool = False) -> int:
     """Check a plan and print what it comes to."""
     found = validate(plan)
     if as_json:
-        print(json.dumps({"format": "trialplate-validation/1", **asdict(found)}, indent=2, sort_keys=True))
+        print_json({"format": "trialplate-validation/1", **asdict(found)})
         return EXIT_DONE
     tags = ", ".join(f"{tag} {number}" for tag, number in found.tags.items())
     print(f"OK: {visible(found.name)}, {counted(found.trials, 'trial')}")
