@@ -19,7 +19,6 @@ from run_project import PLAN, Project, make_project
 
 from trialplate import plugins
 from trialplate.cli import doctor
-from trialplate.cli.main import main
 
 Say = Callable[..., tuple[int, str, str]]
 
@@ -33,29 +32,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 @pytest.fixture
-def project(finished: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A copy of it, the current folder of this process; there is no Docker to be found."""
-    shutil.copytree(finished.folder, tmp_path / "project")
-    shutil.copytree(finished.home, tmp_path / "home")
-    monkeypatch.chdir(tmp_path / "project")
-    monkeypatch.setenv("TRIALPLATE_HOME", str(tmp_path / "home"))
+def project(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """The copy, with a key of its own user; there is no Docker to be found."""
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
     for name in ("TRIALPLATE_KEY", "TRIALPLATE_KEY_FILE", "TRIALPLATE_TRUST"):
         monkeypatch.delenv(name, raising=False)
-    return Project(tmp_path / "project", tmp_path / "home")
-
-
-@pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Say:
-    """Run a command line; return its exit code, its output and what it said aside."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        code = main(arguments)
-        told = capsys.readouterr()
-        return code, told.out, told.err
-
-    return run
+    return project
 
 
 def lines(say: Say, *arguments: str) -> tuple[int, dict[str, list[Any]]]:

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from run_project import PLAN, Project, make_project
 
-from trialplate.cli.main import main
 from trialplate.ledger.lock import LOCK_NAME, hold
 from trialplate.record.entries import Narrowing
 
@@ -41,29 +40,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
     made = make_project(tmp_path_factory.mktemp("looking"), plan, CASES)
     made.run()
     return made
-
-
-@pytest.fixture
-def project(finished: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A copy of it, the current folder of this process."""
-    shutil.copytree(finished.folder, tmp_path / "project")
-    shutil.copytree(finished.home, tmp_path / "home")
-    monkeypatch.chdir(tmp_path / "project")
-    monkeypatch.setenv("TRIALPLATE_HOME", str(tmp_path / "home"))
-    return Project(tmp_path / "project", tmp_path / "home")
-
-
-@pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Say:
-    """Run a command line; return its exit code, its output and what it said aside."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        capsys.readouterr()
-        code = main(arguments)
-        told = capsys.readouterr()
-        return code, told.out, told.err
-
-    return run
 
 
 def states(say: Say) -> dict[str, str]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,16 +23,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
     made = make_project(tmp_path_factory.mktemp("output"))
     made.run()
     return made
-
-
-@pytest.fixture
-def project(finished: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A copy of it, the current folder of this process."""
-    shutil.copytree(finished.folder, tmp_path / "project")
-    shutil.copytree(finished.home, tmp_path / "home")
-    monkeypatch.chdir(tmp_path / "project")
-    monkeypatch.setenv("TRIALPLATE_HOME", str(tmp_path / "home"))
-    return Project(tmp_path / "project", tmp_path / "home")
 
 
 @pytest.mark.parametrize(
