@@ -18,7 +18,7 @@ from trialplate import plugins
 from trialplate.engine.attempt import Judgement, judge_answer
 from trialplate.errors import FormatError, SpecError, VerificationError
 from trialplate.record import canonical, codec
-from trialplate.record.entries import DECIDED, RECORD_TYPES, TrialEnd, TrialKey
+from trialplate.record.entries import DECIDED, TrialEnd, TrialKey
 from trialplate.record.frozen import Json
 from trialplate.record.values import Case, Scorer
 from trialplate.rules.cells import Cell, micro
@@ -28,7 +28,7 @@ from trialplate.scorers.base import ScorerContext, ScorerInContext
 from trialplate.spec.pins import is_pinned
 from trialplate.verify.content import openings
 from trialplate.verify.findings import Report, counted
-from trialplate.verify.log_file import LogFile, typed_entry
+from trialplate.verify.log_file import LogFile, record_entries
 from trialplate.verify.record_view import RecordView, plan_commitments
 
 __all__ = ["DETERMINISTIC", "rescore"]
@@ -153,12 +153,9 @@ class _Rescoring:
     def _ends(self) -> Iterator[tuple[TrialEnd, str]]:
         shown = f"{self.shown}/record.jsonl"
         log = LogFile(self.record.folder / "record.jsonl", shown, self.record.size)
-        for seq, line in enumerate(log.lines("RECORD")):
-            if b'"type":"trial.end"' in line:
-                where = f"{shown}:{seq + 1}"
-                _, body = typed_entry(line, seq, where, RECORD_TYPES)
-                if isinstance(body, TrialEnd):
-                    yield body, where
+        for where, _, body in record_entries(log):
+            if isinstance(body, TrialEnd):
+                yield body, where
         if log.frontier.root() != self.record.signed.checkpoint.root:
             raise VerificationError("it changed while it was read", where=shown, code="RECORD-ROOT")
 
