@@ -34,9 +34,8 @@ HEAVY = {
     "yaml",
 }
 LOADED = """
-import os, sys
+import sys
 from trialplate.cli.main import run
-os._exit = sys.exit  # how a check ends: else nothing could be printed after it
 try:
     run()
 except SystemExit as done:
@@ -170,3 +169,55 @@ def test_import_of_the_package_loads_nothing(project: Project) -> None:
     """`import trialplate` is the version and a docstring."""
     script = "import sys, trialplate; print(*sorted(n for n in sys.modules if n.startswith('trialplate')))"
     assert run(project, "-c", script).stdout.split() == ["trialplate"]
+
+
+ASKS = """
+import asyncio, sys
+from trialplate.transport.http import HttpClient, HttpFailure, HttpRequest
+
+async def ask():
+    client = HttpClient()
+    try:
+        await client.send(HttpRequest(url="http://127.0.0.1:1/"), b"", timeout_s=30, limit=1)
+    except HttpFailure as failure:
+        return failure.kind
+    finally:
+        await client.close()
+
+print(asyncio.run(ask()), *{name.partition(".")[0] for name in sys.modules})
+import httpx._main
+"""
+
+
+def test_first_request_does_without_the_command_line_of_its_library(project: Project) -> None:
+    """And whoever wants that command line still gets it."""
+    done = run(project, "-c", ASKS)
+    assert done.returncode == 0, done.stderr
+    failure, *names = done.stdout.split()
+    assert failure == "refused_connection"
+    assert {"httpx", "aiohttp"} <= set(names)
+    assert {"click", "rich", "pygments"} & set(names) == set()
+
+
+ENDS = """
+import atexit
+from trialplate.cli import main as door
+
+def main(arguments, real=door.main):
+    atexit.register(print, "a plugin's last words")
+    return real(arguments)
+
+door.main = main
+door.run()
+"""
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["verify"], 0), (["--version"], 0), (["report", "nosuch"], 2)])
+def test_command_ends_with_its_code_after_everybody_elses_last_words(
+    project: Project, arguments: list[str], code: int
+) -> None:
+    """It leaves without taking the interpreter down, and loses nothing by that."""
+    done = run(project, "-c", ENDS, *arguments)
+    assert done.returncode == code, done.stderr
+    assert done.stdout.endswith("a plugin's last words\n")
+    assert run(project, "-m", "trialplate", *arguments).returncode == code

@@ -18,11 +18,13 @@ from __future__ import annotations
 import asyncio
 import math
 import re
+import sys
 import time
 from collections.abc import AsyncIterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from trialplate.record.frozen import Json
@@ -130,6 +132,7 @@ class HttpClient:
             await transport.aclose()
 
     async def _exchange(self, request: HttpRequest, content: bytes, progress: _Progress, limit: int) -> HttpReply:
+        _load_httpx()
         import aiohttp
         import httpx
 
@@ -166,6 +169,18 @@ class HttpClient:
         if transport is None:
             transport = self._transports[scheme] = _make_transport(scheme)
         return transport
+
+
+@cache
+def _load_httpx() -> None:
+    """Import httpx without its command line, which would bring click, rich and pygments: a third of its start."""
+    command_line = "httpx._main"
+    sys.modules.setdefault(command_line, None)  # type: ignore[arg-type]  # "not installed", which httpx can do without
+    try:
+        import httpx  # noqa: F401
+    finally:
+        if sys.modules[command_line] is None:
+            del sys.modules[command_line]
 
 
 def _make_transport(scheme: str) -> AsyncBaseTransport:
