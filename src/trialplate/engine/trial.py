@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from typing import NamedTuple
 
 from trialplate.engine.attempt import Judgement, judge_answer, judge_failure, part_reasoning, retry_delay_s
 from trialplate.engine.before import Before, Unscored
+from trialplate.engine.randomness import Randomness
 from trialplate.engine.seats import Seat, Seats
 from trialplate.engine.tally import Tally
 from trialplate.record import canonical, codec
@@ -78,6 +78,7 @@ class TrialRunner:
         self.journal, self.tally = journal, tally
         self.secrets, self.scrub = seats.secrets, seats.secrets.scrub
         self.before = before
+        self._random = Randomness()
         self._unbegun = {name: self._attempts_after(0, name) for name in self.seats}
         self._recorded = {name: s.runner for name, s in self.seats.items() if isinstance(s.runner, Recorded)}
 
@@ -109,7 +110,7 @@ class TrialRunner:
             repeat=key[2],
             attempt=attempt,
             timeout_s=seat.configuration.limits.attempt_timeout_ms / 1000,
-            request_id=secrets.token_hex(16),
+            request_id=self._random.request_id(),
         )
 
     def open(self, key: TrialKey) -> OpenTrial:
@@ -336,7 +337,7 @@ class TrialRunner:
 
     def _committed(self, parts: Mapping[str, Json]) -> dict[str, str]:
         """Journal what opens the parts of one attempt, each under a fresh random salt; returns their commitments."""
-        openings = [Opening(salt=secrets.token_urlsafe(16), value=value) for value in parts.values()]
+        openings = [Opening(salt=self._random.salt(), value=value) for value in parts.values()]
         return dict(zip(parts, self.journal.openings(openings), strict=True))
 
 

@@ -39,7 +39,10 @@ __all__ = ["RECORD", "RecordWriter", "record_lock", "record_origin", "set_record
 RECORD = "record.jsonl"
 SYNC_SECONDS = 0.25
 SYNC_LINES = 500
-"""How far the checkpoint may stay behind; a group is begun at half of either, and waited for at the whole."""
+"""How far the checkpoint may stay behind: at either of these, a group is waited for."""
+GROUP_SECONDS = SYNC_SECONDS / 2
+GROUP_LINES = 3 * SYNC_LINES // 4
+"""When a group is begun: early enough that it is done before anybody waits, and not oftener."""
 _HOLDER = "another run or resume is writing this record"
 _LOCK_TIMEOUT_S = 2.0
 
@@ -216,12 +219,12 @@ class RecordWriter:
         """
         now = self._ticks()
         if self._under_way is not None:
-            late = self._log.size - self._synced >= SYNC_LINES or now - self._begun_at >= SYNC_SECONDS / 2
+            late = self._log.size - self._synced >= SYNC_LINES or now - self._begun_at >= SYNC_SECONDS - GROUP_SECONDS
             if not late and not self._under_way.done():
                 return False
             self._take_in()
         waiting = self._log.size - self._synced
-        if waiting == 0 or (waiting < SYNC_LINES // 2 and now - self._synced_at < SYNC_SECONDS / 2):
+        if waiting == 0 or (waiting < GROUP_LINES and now - self._synced_at < GROUP_SECONDS):
             return False
         from concurrent.futures import ThreadPoolExecutor
 

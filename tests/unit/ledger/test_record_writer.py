@@ -94,7 +94,7 @@ def test_sync_signs_what_was_written_and_does_nothing_twice(tmp_path: Path, cloc
         assert before == (tmp_path / "checkpoint").stat().st_ino
 
 
-def test_maybe_sync_begins_a_group_at_half_of_what_it_may_be_behind(tmp_path: Path, clocks: Clocks) -> None:
+def test_maybe_sync_begins_a_group_before_it_is_as_far_behind_as_it_may_be(tmp_path: Path, clocks: Clocks) -> None:
     """Checkpoints come in groups, soon enough to be out within 250 ms or 500 lines, and never for nothing."""
     with begin(tmp_path, clocks) as record:
         clocks.now += 10
@@ -106,13 +106,13 @@ def test_maybe_sync_begins_a_group_at_half_of_what_it_may_be_behind(tmp_path: Pa
         clocks.now += 0.01
         assert record.maybe_sync()
         assert record.sync().size == 1
-        for _ in range(249):
+        for _ in range(374):
             record.write("trial.start", BODY)
             assert not record.maybe_sync()
         record.write("trial.start", BODY)
         assert record.maybe_sync()
-        assert record.sync().size == 251
-        assert parse_checkpoint(open_note(record.note, [SIGNER.public]).text).size == 251
+        assert record.sync().size == 376
+        assert parse_checkpoint(open_note(record.note, [SIGNER.public]).text).size == 376
 
 
 class Disk:
