@@ -178,7 +178,7 @@ class Board:
         cell.metrics = body.metrics
         wrong = None
         if body.answer_of is None:
-            cell.replayed = any(call.replayed for call in body.calls)
+            cell.replayed = bool(body.calls) and any(call.replayed for call in body.calls)
         else:  # nobody was asked: it is the earlier answer, as it came
             cell.reasked = cell.was_reasked
             if cell.answer != (body.answer_of, body.private.answer) or body.calls:

@@ -4,12 +4,19 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 from trialplate.record.canonical import MAX_INTEGER
 from trialplate.record.entries import Money, Usage
 from trialplate.record.values import Pricing
 
 __all__ = ["cost_of"]
+
+
+@cache
+def _nothing(currency: str) -> Money:
+    """Return no money of a currency: the same value each time, since every trial of a free model costs it."""
+    return Money(nano=0, currency=currency)
 
 
 def cost_of(pricing: Pricing | None, usage: Usage | None) -> Money | None:
@@ -23,7 +30,7 @@ def cost_of(pricing: Pricing | None, usage: Usage | None) -> Money | None:
         declared = None if usage is None else usage.cost_nano
         return None if declared is None else Money(nano=declared, currency="USD")
     if pricing.free:
-        return Money(nano=0, currency=pricing.currency)
+        return _nothing(pricing.currency)
     if usage is None or usage.input is None or usage.output is None or pricing.input is None or pricing.output is None:
         return None
     full, out = Fraction(pricing.input), Fraction(pricing.output)

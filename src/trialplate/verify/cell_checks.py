@@ -56,7 +56,7 @@ class CellChecks:
         if wrong is not None:
             code = "ATTEMPT-AFTER-DECIDED" if wrong is AFTER_DECIDED else "ATTEMPT-ORDER"
             self.report.found(code, f"{_name(body)}: {wrong}", where)
-        if body.attempt > most_attempts(self.configurations[body.trial[0]].retry, self.sessions):
+        if body.attempt > 1 and body.attempt > most_attempts(self.configurations[body.trial[0]].retry, self.sessions):
             self.report.found(
                 "ATTEMPT-TOO-MANY", f"{_name(body)}: attempt {body.attempt} exceeds the plan's retries", where
             )
@@ -115,7 +115,7 @@ class CellChecks:
             if call.replayed not in self.replayed:
                 word = "replayed call in a live run" if call.replayed else "live call in a replay"
                 self.report.found("REPLAY-FLAG", f"{_name(body)}: a {word}", where)
-        if self.replayed != {True} and not any(call.replayed for call in body.calls):
+        if body.requests and self.replayed != {True} and not any(call.replayed for call in body.calls):
             for item in body.requests:
                 seen = hash(item)
                 self.reused += seen in self.request_ids
@@ -169,8 +169,8 @@ class CellChecks:
         if body.verdict != body.outcome or own or (body.outcome == "passed" and body.unknown):
             return "outcome and verdict differ"
         if self.derivable[body.trial[1]]:
-            all_pass = all(value == MICRO for value in values.values()) and not body.unknown
-            some_fail = any(value == 0 for value in values.values())
+            seen = set(values.values())
+            all_pass, some_fail = seen <= {MICRO} and not body.unknown, 0 in seen
             if all_pass != (body.outcome == "passed") or some_fail != (body.outcome == "failed"):
                 return "the verdict does not follow from the metrics"
         return None
