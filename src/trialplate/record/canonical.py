@@ -26,22 +26,19 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from trialplate.errors import FormatError
-from trialplate.record.frozen import Json, Value
+from trialplate.record.flaws import AS_STRING, MAX_DEPTH, MAX_INTEGER, Flaw, first_flaw, has_surrogate, short
+from trialplate.record.frozen import Json
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_INTEGER", "decode", "digest", "digest_value", "encode", "parse"]
-__all__ += ["text_in", "text_out"]
+__all__ = ["MAX_BYTES", "decode", "digest", "digest_value", "encode", "parse", "text_in", "text_out"]
 
 MAX_BYTES = 64 * 1024 * 1024
 """What `decode` and `parse` take at most unless told otherwise."""
-MAX_DEPTH = 64
-MAX_INTEGER = 2**53 - 1
-"""The largest integer that every reader of JSON holds exactly."""
 
-_AS_STRING = "write it as a string"
 _BOM = b"\xef\xbb\xbf"
 _HIGH_LEAD_BYTE = re.compile(rb"[\xee-\xff]")
 """Begins the UTF-8 form of a character from U+E000 on, and nothing below."""
@@ -73,7 +70,7 @@ def encode(value: Json) -> bytes:
             return raw
     except (_NotPlain, RecursionError, UnicodeEncodeError):
         pass
-    flaw = _first_flaw(value)
+    flaw = first_flaw(value)
     if flaw is not None:
         raise FormatError(f"this value has no canonical JSON: {flaw.text} at {flaw.path}", code="CANON")
     import rfc8785  # the fast path, which vouches for nearly every document, does without it
@@ -107,7 +104,10 @@ def _plain(value: Json) -> Json:
         for key, item in value.items():
             if type(key) is not str:
                 raise _NotPlain
-            if type(item) not in _AS_THEY_ARE and (plain := _plain(item)) is not item:
+            kind = type(item)
+            if kind in _AS_THEY_ARE or (kind is int and -MAX_INTEGER <= item <= MAX_INTEGER):
+                continue  # most are
+            if (plain := _plain(item)) is not item:
                 made = dict(value) if made is value else made
                 made[key] = plain
         return made
@@ -194,14 +194,18 @@ def parse(raw: bytes, where: str = "", limit: int = MAX_BYTES) -> Json:
     """
     if len(raw) > limit:
         raise FormatError(f"{len(raw)} bytes, more than the {limit} allowed here", where=where, code="STRICT-LIMIT")
+    text = _text(raw, where)
+    if "\\u" not in text and raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH:  # no surrogate, and not deep
+        with suppress(_NotPlain, ValueError):
+            return _FLAWLESS_DECODER.decode(text)
     try:
-        value = _STRICT_DECODER.decode(_text(raw, where))
+        value = _STRICT_DECODER.decode(text)
     except json.JSONDecodeError as error:
         message = f"not JSON: {error.msg} at line {error.lineno} column {error.colno}"
         raise FormatError(message, where=where, code="STRICT-SYNTAX") from None
     except RecursionError:
         raise _too_deep(where) from None
-    flaw = _first_flaw(value)
+    flaw = first_flaw(value)
     if flaw is None:
         return value
     if flaw.code == "STRICT-DEPTH":
@@ -224,15 +228,6 @@ def _too_deep(where: str) -> FormatError:
     return FormatError(f"more than {MAX_DEPTH} levels of nesting", where=where, code="STRICT-DEPTH")
 
 
-class _Flaw(Value, kw_only=False):
-    """What is wrong with a value; the decoder's hooks leave it in the value's place so that its path can be told."""
-
-    code: str
-    text: str
-    hint: str = ""
-    path: str = "$"
-
-
 def _plain_float(text: str) -> float:
     if "e" in text or "E" in text or text.endswith(".0"):
         raise _NotPlain
@@ -252,35 +247,43 @@ def _refuse_constant(text: str) -> None:
     raise _NotPlain
 
 
-def _strict_float(text: str) -> float | _Flaw:
+def _strict_float(text: str) -> float | Flaw:
     number = float(text)
     if math.isinf(number):
-        return _Flaw("STRICT-NUMBER", f"the number {_short(text)} is too large for a float", _AS_STRING)
+        return Flaw("STRICT-NUMBER", f"the number {short(text)} is too large for a float", AS_STRING)
     if abs(number) > MAX_INTEGER:
-        return _Flaw("STRICT-NUMBER", f"the number {_short(text)} is 2^53 or more in magnitude; {_AS_STRING}")
+        return Flaw("STRICT-NUMBER", f"the number {short(text)} is 2^53 or more in magnitude; {AS_STRING}")
     return number
 
 
-def _strict_int(text: str) -> int | _Flaw:
+def _strict_int(text: str) -> int | Flaw:
     if len(text) > _SAFE_DIGITS + 2 or abs(int(text)) > MAX_INTEGER:
-        return _Flaw("STRICT-NUMBER", f"the integer {_short(text)} is outside +/-(2^53-1); {_AS_STRING}")
+        return Flaw("STRICT-NUMBER", f"the integer {short(text)} is outside +/-(2^53-1); {AS_STRING}")
     return int(text)
 
 
-def _strict_constant(text: str) -> _Flaw:
-    return _Flaw("STRICT-NUMBER", f"{text} is no JSON number")
+def _strict_constant(text: str) -> Flaw:
+    return Flaw("STRICT-NUMBER", f"{text} is no JSON number")
 
 
-def _strict_object(pairs: list[tuple[str, Json]]) -> dict[str, Json] | _Flaw:
+def _strict_object(pairs: list[tuple[str, Json]]) -> dict[str, Json] | Flaw:
     value = dict(pairs)
     if len(value) == len(pairs):
         return value
     key, times = Counter(key for key, _ in pairs).most_common(1)[0]
-    return _Flaw("STRICT-DUPKEY", f"the key {_short(key)!a} stands {times} times in the object", "keep one of them")
+    return Flaw("STRICT-DUPKEY", f"the key {short(key)!a} stands {times} times in the object", "keep one of them")
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:32]}... ({len(text)} characters)"
+def _flawless(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return what reads the same, and gives up at a flaw."""
+
+    def found(given: Any) -> Any:
+        value = read(given)
+        if type(value) is Flaw:
+            raise _NotPlain
+        return value
+
+    return found
 
 
 _PLAIN_DECODER = json.JSONDecoder(
@@ -288,81 +291,19 @@ _PLAIN_DECODER = json.JSONDecoder(
     parse_int=_PlainInts((str(n), n) for n in range(100)).__getitem__,
     parse_constant=_refuse_constant,
 )
+_FLAWLESS_DECODER = json.JSONDecoder(
+    parse_float=_flawless(_strict_float),
+    parse_int=_flawless(_strict_int),
+    parse_constant=_refuse_constant,
+    object_pairs_hook=_flawless(_strict_object),
+)
+"""Takes what the strict decoder takes, and tells nothing of what is wrong."""
 _STRICT_DECODER = json.JSONDecoder(
     parse_float=_strict_float,
     parse_int=_strict_int,
     parse_constant=_strict_constant,
     object_pairs_hook=_strict_object,
 )
-
-
-# ------------------------------------------------------------------------------------------------ what is no value
-
-
-def _first_flaw(value: Any) -> _Flaw | None:
-    """Return the first thing in document order that is no canonical JSON value, with its path; None if all is well."""
-    levels: list[Iterator[tuple[str, Any]]] = [iter([("$", value)])]
-    while levels:
-        path, item = next(levels[-1], (None, None))
-        if path is None:
-            levels.pop()
-            continue
-        flaw = _scalar_flaw(item)
-        if flaw is None and isinstance(item, dict | list | tuple):
-            if len(levels) > MAX_DEPTH:
-                return _Flaw("STRICT-DEPTH", f"more than {MAX_DEPTH} levels of nesting", path=path)
-            flaw = _key_flaw(item)
-            levels.append(_children(path, item))
-        if flaw is not None:
-            return flaw.replace(path=path)
-    return None
-
-
-def _children(path: str, item: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(item, dict):
-        return ((_step(path, key), child) for key, child in item.items())
-    return ((f"{path}[{index}]", child) for index, child in enumerate(item))
-
-
-def _has_surrogate(text: str) -> bool:
-    """Whether a text holds a code point that is no character, and so has no UTF-8 form."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
-
-
-def _step(path: str, key: str) -> str:
-    return f"{path}.{key}" if key.isidentifier() and key.isascii() else f"{path}[{json.dumps(_short(key))}]"
-
-
-def _key_flaw(item: Any) -> _Flaw | None:
-    if not isinstance(item, dict):
-        return None
-    for key in item:
-        if not isinstance(key, str):
-            return _Flaw("STRICT-KEY", f"a key that is no string, but {type(key).__name__},")
-        if _has_surrogate(key):
-            return _Flaw("STRICT-SURROGATE", f"the key {_short(key)!a} holds a lone surrogate, which is no character,")
-    return None
-
-
-def _scalar_flaw(item: Any) -> _Flaw | None:
-    if isinstance(item, _Flaw):
-        return item
-    if isinstance(item, str):
-        if _has_surrogate(item):
-            return _Flaw("STRICT-SURROGATE", "the text holds a lone surrogate, which is no character,")
-    elif isinstance(item, int):
-        if abs(item) > MAX_INTEGER:
-            return _Flaw("STRICT-NUMBER", f"an integer outside +/-(2^53-1); {_AS_STRING},")
-    elif isinstance(item, float):
-        if not abs(item) <= MAX_INTEGER:
-            return _Flaw("STRICT-NUMBER", f"a float that is not finite or 2^53 or more in magnitude ({item!r})")
-    elif item is not None and not isinstance(item, dict | list | tuple):
-        return _Flaw("STRICT-TYPE", f"a {type(item).__name__}, which is no JSON value,")
-    return None
 
 
 # ------------------------------------------------------------------------------------------------------- any text
@@ -374,7 +315,7 @@ def text_out(text: str) -> str | dict[str, str]:
     Two surrogates that form a pair are the character they mean, as every JSON reader takes them.
     """
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    if not _has_surrogate(joined):
+    if not has_surrogate(joined):
         return joined
     return {"ascii_json": json.dumps(joined)}
 

@@ -18,10 +18,11 @@ import hashlib
 
 from trialplate.errors import FormatError
 from trialplate.record import canonical
+from trialplate.record.flaws import MAX_DEPTH
 from trialplate.record.frozen import Json
 from trialplate.record.values import Salt
 
-__all__ = ["array_of", "commit", "commitment_of", "derive_salt", "secret_commitment", "value_of"]
+__all__ = ["array_of", "commit", "commit_derived", "commitment_of", "derive_salt", "secret_commitment", "value_of"]
 
 _SALT_BYTES = 16
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
@@ -62,19 +63,31 @@ def value_of(array: Json, where: str) -> Json:
     return array[1]
 
 
-def derive_salt(secret: bytes, label: str, value: Json) -> str:
-    """Return the salt that this secret gives this value: 22 characters of base64url, 128 bits.
+def derive_salt(secret: bytes, label: str, raw: bytes) -> str:
+    """Return the salt that this secret gives a value: 22 characters of base64url, 128 bits.
 
     Args:
         secret: the ledger's secret.
         label: what the value is used as, such as "case"; the same value under another label gets another salt. It
             holds no NUL.
-        value: the value that will be committed to.
+        raw: the canonical bytes of the value.
     """
     import hmac  # only who has the secret gets here; a verifier never does
 
-    message = label.encode() + b"\x00" + canonical.encode(value)
-    return _base64url(hmac.digest(secret, message, "sha256")[:_SALT_BYTES]).decode("ascii")
+    return _base64url(hmac.digest(secret, label.encode() + b"\x00" + raw, "sha256")[:_SALT_BYTES]).decode("ascii")
+
+
+def commit_derived(secret: bytes, label: str, value: Json) -> tuple[str, str]:
+    """Return the salt that this secret gives this value, and the commitment to the value under it.
+
+    Raises:
+        FormatError: CANON, if the value has no canonical JSON.
+    """
+    raw = canonical.encode(value)
+    salt = derive_salt(secret, label, raw)
+    if raw.count(b"{") + raw.count(b"[") >= MAX_DEPTH:
+        return salt, commit(salt, value)  # it may be too deep for one more level
+    return salt, commitment_of(b'["%b",%b]' % (salt.encode(), raw))
 
 
 def secret_commitment(secret: bytes) -> str:

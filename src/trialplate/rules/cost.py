@@ -6,8 +6,8 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 
-from trialplate.record.canonical import MAX_INTEGER
 from trialplate.record.entries import Money, Usage
+from trialplate.record.flaws import MAX_INTEGER
 from trialplate.record.values import Pricing
 
 __all__ = ["cost_of"]

@@ -163,6 +163,8 @@ async def send(
             received=error.received,
             latency_ms=error.latency_ms,
         ) from error
+    if context.secrets.none:
+        return reply
     return replace(
         reply,
         headers={name: scrub(value) for name, value in reply.headers.items()},

@@ -82,7 +82,7 @@ class HostedRunner:
             raise SpecError("tools are not offered by this runner", where=f"models.{self._configuration.model}")
         wire = self._provider.build_request(request)
         content = canonical.encode(wire.body)
-        keyed = replace(wire, headers={**wire.headers, **self._key})
+        keyed = replace(wire, headers={**wire.headers, **self._key}) if self._key else wire
 
         async def ask() -> HttpReply:
             return await send(self._context, self._configuration, request, keyed, content)

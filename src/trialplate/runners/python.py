@@ -23,6 +23,7 @@ from typing import Any
 from trialplate.errors import FormatError, SpecError
 from trialplate.record import canonical
 from trialplate.record.entries import Usage
+from trialplate.record.flaws import MAX_INTEGER
 from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration
 from trialplate.runners.base import Answer, Failure, Request, RunnerContext
@@ -204,7 +205,7 @@ def _nano(cost: Any) -> int | None:
         nano = int((Decimal(cost) * 10**9).to_integral_value(ROUND_CEILING))
     except (InvalidOperation, OverflowError, ValueError, TypeError):
         return None
-    return nano if 0 <= nano <= canonical.MAX_INTEGER else None
+    return nano if 0 <= nano <= MAX_INTEGER else None
 
 
 def _failure(kind: Any, message: str, result: ChildResult, *, sent: bool = True, status: int | None = None) -> Failure:

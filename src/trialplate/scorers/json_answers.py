@@ -20,6 +20,7 @@ from typing import Literal
 
 from trialplate.errors import FormatError
 from trialplate.record import canonical
+from trialplate.record.flaws import MAX_DEPTH
 from trialplate.record.frozen import Json
 
 __all__ = ["PARSES", "NoJson", "Parse", "json_in"]
@@ -112,7 +113,7 @@ def _embedded(text: str) -> Iterator[Json]:
         try:
             end = _SCANNER.raw_decode(text, start)[1]
         except RecursionError:
-            raise NoJson(f"not JSON: more than {canonical.MAX_DEPTH} levels of nesting") from None
+            raise NoJson(f"not JSON: more than {MAX_DEPTH} levels of nesting") from None
         except json.JSONDecodeError as error:
             if opening[0][0] == "{":
                 raise NoJson(f"not JSON: an object at character {start + 1} cannot be read: {error.msg}") from None

@@ -103,7 +103,8 @@ def from_document(document: Document, automatic_id: str, pin: Pin) -> Case:
     if not isinstance(value, dict):
         _refuse(where, "a case is an object with keys", 'write {"id": "q1", "input": "...", "reference": "..."}')
     _check_keys(value, document)
-    _check_kind(value.get("kind", "prompt"), document.where(("kind",)))
+    if "kind" in value:
+        _check_kind(value["kind"], document.where(("kind",)))
     meta = value.get("meta", {})
     if not isinstance(meta, dict):
         _refuse(document.where(("meta",)), '"meta" must be an object', 'write {"source": "..."}')
@@ -115,7 +116,7 @@ def from_document(document: Document, automatic_id: str, pin: Pin) -> Case:
         id=value.get("id", automatic_id),
         input=value["input"],
         references=_references(document),
-        tags=_tags(tags, document.where(("tags",))),
+        tags=_tags(tags, document.where(("tags",))) if tags else (),
         suite=value.get("suite"),
         meta=plain(meta),
         context=_context(document),
@@ -149,20 +150,19 @@ def _references(document: Document) -> tuple[Json, ...]:
     `reference` a list is doubtful, and refused.
     """
     given = [name for name in _REFERENCES if name in document.value]
-    where = document.where(tuple(given[:1]))
-    _check_one(given, where)
-    if not given:
+    if len(given) != 1:
+        _check_one(given, document.where(tuple(given[:1])))
         return ()
     found = document.value[given[0]]
     if given == ["reference"] and isinstance(found, list):
         _refuse(
-            where,
+            document.where(("reference",)),
             '"reference" is a list',
             "write references: [...] for several accepted answers, or references: [[...]] for one that is a list",
         )
     items = found if given == ["references"] and isinstance(found, list) else [found]
     if any(item is None for item in items):
-        _refuse(where, "an accepted answer is null", "leave it out")
+        _refuse(document.where((given[0],)), "an accepted answer is null", "leave it out")
     return tuple(plain(items))
 
 

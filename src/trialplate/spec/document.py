@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trialplate.errors import SpecError
+from trialplate.record.flaws import MAX_INTEGER
 
 __all__ = [
     "CASE_LISTS",
     "MAX_BYTES",
-    "MAX_DEPTH",
     "Document",
     "ExactFloat",
     "Path",
@@ -33,10 +33,8 @@ __all__ = [
 
 MAX_BYTES = 1024 * 1024
 """An author's file is read by people: more than a mebibyte is a mistake or an attack."""
-MAX_DEPTH = 64
 """As in canonical JSON; nothing deeper could be written to a plan."""
 _MAX_DIGITS = 400
-_MAX_INTEGER = 2**53 - 1
 
 Path = tuple[str | int, ...]
 """Keys and indices from the top of a file to a value."""
@@ -136,13 +134,13 @@ def number(text: str, where: str, *, integer: bool, path: Path = ()) -> int | Ex
         raise SpecError(message, where=where, hint="write it as a string, in quotes")
     if integer:
         value = int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
-        if abs(value) > _MAX_INTEGER:
+        if abs(value) > MAX_INTEGER:
             message = f"{name}the integer {text} is outside +/-(2^53-1)"
             raise SpecError(message, where=where, hint=f'write it as a string: "{text}"')
         return value
     exact = ExactFloat(text)
     underflow = float(exact) == 0.0 and any(digit in "123456789" for digit in text.lower().partition("e")[0])
-    if underflow or not math.isfinite(exact) or abs(exact) > _MAX_INTEGER:
+    if underflow or not math.isfinite(exact) or abs(exact) > MAX_INTEGER:
         message = f"{name}the number {text} cannot be held exactly enough"
         raise SpecError(message, where=where, hint=f'write it as a string: "{text}"')
     return exact

@@ -15,7 +15,8 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, NoReturn
 
 from trialplate.errors import SpecError
-from trialplate.spec.document import CASE_LISTS, MAX_DEPTH, Document, Path, Place, check_text, number
+from trialplate.record.flaws import MAX_DEPTH
+from trialplate.spec.document import CASE_LISTS, Document, Path, Place, check_text, number
 
 __all__ = ["load"]
 

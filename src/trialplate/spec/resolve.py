@@ -64,8 +64,7 @@ class Vault:
 
     def commit(self, label: str, value: Json) -> str:
         """Return the commitment to a value; the same value under the same label always gets the same one."""
-        salt = disclosure.derive_salt(self.secret, label, value)
-        commitment = disclosure.commit(salt, value)
+        salt, commitment = disclosure.commit_derived(self.secret, label, value)
         self.openings[commitment] = Opening(salt=salt, value=value)
         return commitment
 

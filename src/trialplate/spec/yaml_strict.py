@@ -34,11 +34,11 @@ from yaml.events import (
 )
 
 from trialplate.errors import SpecError
+from trialplate.record.flaws import MAX_DEPTH
 from trialplate.spec import json_places
 from trialplate.spec.document import (
     CASE_LISTS,
     MAX_BYTES,
-    MAX_DEPTH,
     Document,
     Path,
     Place,

@@ -10,9 +10,19 @@ import hmac
 import pytest
 
 from trialplate.errors import FormatError
-from trialplate.record.disclosure import commit, derive_salt, secret_commitment
+from trialplate.record.canonical import encode
+from trialplate.record.disclosure import commit, commit_derived, derive_salt, secret_commitment
+from trialplate.record.frozen import Json
 
 SECRET = bytes(range(32))
+
+
+def nested(levels: int) -> Json:
+    """A list in a list in a list, so many in all."""
+    value: Json = "x"
+    for _ in range(levels):
+        value = [value]
+    return value
 
 
 def test_commit_is_the_same_for_one_value_and_another_for_any_change() -> None:
@@ -35,12 +45,26 @@ def test_derive_salt_is_hmac_of_label_and_value_and_differs_by_each() -> None:
     """Recomputed here by the standard library; 16 bytes as 22 characters."""
     wanted = hmac.new(SECRET, b'case\x00{"id":"a"}', hashlib.sha256).digest()[:16]
 
-    found = derive_salt(SECRET, "case", {"id": "a"})
+    found = derive_salt(SECRET, "case", b'{"id":"a"}')
 
     assert base64.urlsafe_b64encode(wanted).decode().rstrip("=") == found
     assert len(found) == 22
-    others = [derive_salt(SECRET, "text", {"id": "a"}), derive_salt(SECRET, "case", {"id": "b"})]
-    assert len({found, *others, derive_salt(bytes(32), "case", {"id": "a"})}) == 4
+    others = [derive_salt(SECRET, "text", b'{"id":"a"}'), derive_salt(SECRET, "case", b'{"id":"b"}')]
+    assert len({found, *others, derive_salt(bytes(32), "case", b'{"id":"a"}')}) == 4
+
+
+@pytest.mark.parametrize("value", ["a", None, 0.5, {"id": "a", "tags": ["ü", "\u2028"]}, nested(30), nested(63)])
+def test_commit_derived_commits_under_the_derived_salt(value: Json) -> None:
+    """However the bytes come about, they are those of the pair."""
+    salt = derive_salt(SECRET, "case", encode(value))
+    assert commit_derived(SECRET, "case", value) == (salt, commit(salt, value))
+
+
+def test_commit_derived_of_what_would_be_too_deep_as_a_pair_is_refused() -> None:
+    """A value may have 64 levels, and what opens it one more than it."""
+    encode(nested(64))
+    with pytest.raises(FormatError, match="64 levels"):
+        commit_derived(SECRET, "case", nested(64))
 
 
 def test_secret_commitment_is_a_digest_that_is_not_the_plain_one() -> None:

@@ -29,6 +29,7 @@ from typing import Any
 from trialplate.errors import SpecError
 from trialplate.record import canonical
 from trialplate.record.entries import Usage
+from trialplate.record.flaws import MAX_INTEGER
 from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration
 from trialplate.runners.base import Answer, Failure, Request
@@ -188,7 +189,7 @@ def _usage(raw: Any) -> Usage | None:
     )
     whole = None if plain is None else plain + (read or 0) + (written or 0)
     usage = Usage(
-        input=whole if whole is None or whole <= canonical.MAX_INTEGER else None,
+        input=whole if whole is None or whole <= MAX_INTEGER else None,
         output=count(raw, "output_tokens"),
         cache_read=read,
         cache_write=written,

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeGuard
 
-from trialplate.record import canonical
 from trialplate.record.entries import Usage
+from trialplate.record.flaws import MAX_INTEGER
 from trialplate.runners.base import Failure
 
 __all__ = ["SNIPPET", "UNREADABLE", "count", "error_code", "error_text", "failure", "is_short", "read_json"]
@@ -101,7 +101,7 @@ def failure(
 def count(holder: Any, name: str) -> int | None:
     """Return a count of tokens; None if it is not there or is none."""
     value = holder.get(name) if isinstance(holder, dict) else None
-    return value if type(value) is int and 0 <= value <= canonical.MAX_INTEGER else None
+    return value if type(value) is int and 0 <= value <= MAX_INTEGER else None
 
 
 def request_ids(value: Any, headers: Mapping[str, str]) -> tuple[str, ...]:
