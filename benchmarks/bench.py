@@ -75,31 +75,61 @@ def main() -> None:
         rows[name](how)
 
 
+DESIGN_JSON = 90.0
+"""MB/s at which the machine parsed JSON on which DESIGN section 9 was measured; SHA-256 1.8 GB/s, rfc8785 23 MB/s."""
+FLOOR_S = 2000 / 100 * 0.05
+"""What 2,000 requests at 100 in flight wait for the 50 ms server on any machine."""
+
+
 def speeds() -> str:
     """Return how fast this machine is at what DESIGN section 9 names beside its goal for verify."""
     import hashlib
 
     import rfc8785
 
-    trial = {"attempt": 1, "metrics": {"correct": 0.25}, "outcome": "failed", "trial": ["model", "q1", 1]}
-    entry = {"body": {**trial, "private": {"answer": 43 * "a"}}, "seq": 2, "type": "trial.end", "v": 1}
-    line = rfc8785.dumps(entry)
-
-    def rate(work: Callable[[], object], size: int, times: int) -> float:
-        taken = []
-        for _ in range(5):
-            began = time.perf_counter()
-            for _ in range(times):
-                work()
-            taken.append(time.perf_counter() - began)
-        return size * times / min(taken) / 1e6
-
-    block = bytes(1 << 20)
+    block, line = bytes(1 << 20), rfc8785.dumps(ENTRY)
     sha = rate(lambda: hashlib.sha256(block).digest(), len(block), 50) / 1000
-    parse = rate(lambda: json.loads(line), len(line), 10_000)
-    write = rate(lambda: rfc8785.dumps(entry), len(line), 2_000)
-    said = f"SHA-256 {sha:.1f} GB/s, JSON parse {parse:.0f} MB/s, rfc8785 {write:.0f} MB/s"
-    return f"this machine: {said}; that of DESIGN section 9: 1.8 GB/s, 90 MB/s, 23 MB/s"
+    write = rate(lambda: rfc8785.dumps(ENTRY), len(line), 2_000)
+    said = f"SHA-256 {sha:.1f} GB/s, JSON parse {DESIGN_JSON / pace():.0f} MB/s, rfc8785 {write:.0f} MB/s"
+    return f"this machine: {said}; that of DESIGN section 9: 1.8 GB/s, {DESIGN_JSON:.0f} MB/s, 23 MB/s"
+
+
+ENTRY = {
+    "body": {"attempt": 1, "metrics": {"correct": 0.25}, "outcome": "failed", "private": {"answer": 43 * "a"}},
+    "seq": 2,
+    "time": "2026-11-30T09:00:00.000Z",
+    "type": "trial.end",
+    "v": 1,
+}
+
+
+def pace() -> float:
+    """Return how many times as long this machine takes, just now, as the one of DESIGN section 9 for JSON."""
+    line = json.dumps(ENTRY).encode()
+    return DESIGN_JSON / rate(lambda: json.loads(line), len(line), 10_000)
+
+
+def rate(work: Callable[[], object], size: int, times: int) -> float:
+    """Return the best of five rates, in MB/s, of work on so many bytes."""
+    taken = []
+    for _ in range(5):
+        began = time.perf_counter()
+        for _ in range(times):
+            work()
+        taken.append(time.perf_counter() - began)
+    return size * times / min(taken) / 1e6
+
+
+def plainly(met: bool) -> str:
+    """Say whether a goal is met that no pace has a part in."""
+    return "met" if met else "NOT met"
+
+
+def judged(measured: float, at_pace: float, goal: float, slower: float) -> str:
+    """Say whether a goal is met: here, or at the pace of the machine on which it was set."""
+    if measured <= goal:
+        return plainly(True)
+    return f"NOT met here; {plainly(at_pace <= goal)} at DESIGN's pace ({slower:.1f} x as fast): {at_pace:.2f}"
 
 
 class Quick:
@@ -128,13 +158,15 @@ def http(how: Quick) -> None:
         measure(RUN, folder)
         reference, ours = in_turns(how.runs, (bare, folder), (RUN, folder))
     ratio = statistics.median(a.seconds / b.seconds for a, b in zip(ours, reference, strict=True))
+    slower = pace()
+    scaled = [FLOOR_S + (seconds(figures) - FLOOR_S) / slower for figures in (ours, reference)]
     row(
         "2,000 HTTP trials, 100 in flight, 50 ms server",
         f"{seconds(ours):.2f} s",
         f"bare aiohttp {seconds(reference):.2f} s",
         ratio,
         "<= 2 x",
-        ratio <= 2,
+        judged(ratio, scaled[0] / scaled[1], 2, slower),
     )
 
 
@@ -143,14 +175,14 @@ def stand_in(how: Quick) -> None:
     with project(1000, 10, STAND_IN, 4) as folder:
         measure(RUN, folder)
         ours = in_turns(how.runs, (RUN, folder))[0]
-    took, peak = seconds(ours), megabytes(ours)
+    took, peak, slower = seconds(ours), megabytes(ours), pace()
     row(
         "10,000 trials of a stand-in model",
         f"{took:.2f} s, {peak:.0f} MB",
         "",
         None,
         "<= 4 s, <= 150 MB",
-        took <= 4 and peak <= 150,
+        judged(took, took / slower, 4, slower) if peak <= 150 else "NOT met",
     )
 
 
@@ -166,7 +198,7 @@ def memory(how: Quick) -> None:
         f"{tenth},000: {megabytes(few):.0f} MB",
         ratio,
         "<= 1.2 x",
-        None if how.quick else ratio <= 1.2,
+        "" if how.quick else plainly(ratio <= 1.2),
     )
 
 
@@ -185,7 +217,7 @@ def resume(how: Quick) -> None:
         f"the whole run {whole.seconds:.2f} s",
         ratio,
         "",
-        None,
+        "",
     )
 
 
@@ -204,7 +236,7 @@ def start(how: Quick) -> None:
                 f"bare interpreter {1000 * seconds(reference):.0f} ms",
                 ratio,
                 "<= 100 ms or 10 x",
-                took <= 0.1 or ratio <= 10,
+                plainly(took <= 0.1 or ratio <= 10),
             )
 
 
@@ -216,13 +248,14 @@ def verify(how: Quick) -> None:
             files = sorted(map(str, [*folder.glob("runs/*/record.jsonl"), *folder.glob("runs/*/content.jsonl")]))
             least = [sys.executable, "-c", READ, *files]
             reference, ours = in_turns(how.runs, (least, folder), ([*PROGRAM, "verify", "latest"], folder))
+            slower = pace()
             row(
                 f"verify {how.repeats},000 trials, {note}",
                 f"{seconds(ours):.1f} s, {megabytes(ours):.0f} MB",
                 f"json.loads and SHA-256 {seconds(reference):.1f} s",
                 seconds(ours) / seconds(reference),
                 "<= 6 s",
-                None if how.quick else seconds(ours) <= 6,
+                "" if how.quick else judged(seconds(ours), seconds(ours) / slower, 6, slower),
             )
             for path in folder.glob("runs/*/content.jsonl"):
                 path.unlink()
@@ -241,15 +274,14 @@ def size(how: Quick) -> None:
             if p.is_file() and p.suffix != ".pyc" and p.relative_to(site).parts[0] not in ("pip", "setuptools")
         ]
         total = sum(p.stat().st_size for p in ours) / 1e6
-    row("installed size, core", f"{total:.0f} MB", "", None, "<= 70 MB", total <= 70)
+    row("installed size, core", f"{total:.0f} MB", "", None, "<= 70 MB", plainly(total <= 70))
 
 
 # -------------------------------------------------------------------------------------------------------- machinery
 
 
-def row(what: str, measured: str, reference: str, ratio: float | None, goal: str, met: bool | None) -> None:
-    """Print one row. `met` is None where nothing was promised, or not of so few trials."""
-    said = "" if met is None else "met" if met else "NOT met"
+def row(what: str, measured: str, reference: str, ratio: float | None, goal: str, said: str) -> None:
+    """Print one row. Nothing is `said` where nothing was promised, or not of so few trials."""
     times = "" if ratio is None else f"{ratio:.2f} x"
     print(f"| {what} | {measured} | {reference} | {times} | {goal} | {said} |", flush=True)
 

@@ -33,7 +33,6 @@ __all__ = [
 
 MAX_BYTES = 1024 * 1024
 """An author's file is read by people: more than a mebibyte is a mistake or an attack."""
-"""As in canonical JSON; nothing deeper could be written to a plan."""
 _MAX_DIGITS = 400
 
 Path = tuple[str | int, ...]
