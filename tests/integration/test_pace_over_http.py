@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +32,15 @@ def answered(output: int | None) -> dict[str, Any]:
     return {"status": 200, "json": reply, "delay_ms": 20}
 
 
+def table(made: Any) -> Counter[str]:
+    """Return the outcomes of the CSV report, after looking that each trial has one row and its own cost."""
+    rows = list(csv.DictReader(io.StringIO(made("report", "--format", "csv").out)))
+    assert len({(row["configuration"], row["case"], row["repeat"]) for row in rows}) == len(rows) == 20
+    assert all((row["cost"], row["correct"]) == ("0.300000000", "1") for row in rows if row["outcome"] == "passed")
+    assert all((row["attempts"], row["correct"]) == ("0", "") for row in rows if row["outcome"] == "skipped")
+    return Counter(row["outcome"] for row in rows)
+
+
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHAT_KEY", KEY)
@@ -49,11 +61,14 @@ def test_budget_holds_with_eight_at_once_and_resume_goes_on(tmp_path: Path) -> N
         assert [end["cause"] for end in ends(made) if end["outcome"] == "skipped"] == ["budget"] * 17
         assert made("verify", "latest").code == 0
         assert made("gate", "latest", "--model", "m").code == 1
+        assert table(made) == {"passed": 3, "skipped": 17}
 
         again = made("resume", "latest", "--max-cost", "1.30")
         assert (again.code, len(server.requests)) == (4, 4)
+        assert table(made) == {"passed": 4, "skipped": 16}
         assert made("resume", "latest", "--max-cost", "50").code == 0
         assert len(server.requests) == 20
+        assert table(made) == {"passed": 20}
     assert made("verify", "latest").code == 0
     assert made("gate", "latest", "--model", "m").code == 0
 

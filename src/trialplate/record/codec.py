@@ -45,6 +45,10 @@ def to_json(value: Any) -> Json:
     kind = type(value)
     if kind in _ATOMS:
         return value
+    if kind is dict:
+        return {key: item if type(item) in _ATOMS else to_json(item) for key, item in value.items()}
+    if kind is tuple or kind is list:
+        return [item if type(item) in _ATOMS else to_json(item) for item in value]
     plan = _writers.get(kind)
     if plan is None and isinstance(value, Value):
         plan = _writers[kind] = tuple((f.name, MISSING if is_required(f) else f.default) for f in fields(kind))

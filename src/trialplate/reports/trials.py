@@ -52,7 +52,9 @@ def trial_lines(folder: Path, signed: Signed, type_: str = "trial.", only: bytes
 def last_ends(
     folder: Path, signed: Signed, board: Board, wanted: Collection[TrialKey] | None = None
 ) -> Iterator[TrialEnd]:
-    """Yield the end of the attempt at which each trial stands, in the order of the record; a lost attempt has none.
+    """Yield the line at which each trial stands, once, in the order of the record; a lost attempt has none.
+
+    A trial that every session left out stands at the first such line; one that was tried after all, at that attempt's.
 
     Args:
         board: the cells that the same lines fold into.
@@ -63,11 +65,22 @@ def last_ends(
     """
     if wanted is not None and not wanted:
         return
+    left_out: set[TrialKey] = set()
     for _, end in trial_lines(folder, signed, "trial.end"):
         cell = board.cells.get(end.trial)
-        if cell is None or cell.running or cell.attempts != end.attempt or not isinstance(end, TrialEnd):
+        if (
+            cell is None
+            or cell.running
+            or not isinstance(end, TrialEnd)
+            or (wanted is not None and end.trial not in wanted)
+        ):
             continue
-        if wanted is None or end.trial in wanted:
+        if end.outcome != "skipped":
+            stands = cell.attempts == end.attempt
+        else:
+            stands = cell.outcome == "skipped" and end.trial not in left_out
+            left_out.add(end.trial)
+        if stands:
             yield end
 
 

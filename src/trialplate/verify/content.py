@@ -170,8 +170,9 @@ def leak_in(text: str, ids: Set[str] = frozenset()) -> Callable[[Json], str | No
         table[hash(text[start : start + size]) % len(table)] = 1
 
     def stands(item: str) -> bool:
-        ends = item[:size], item[-size:]
-        return len(item) >= size and all(table[hash(end) % len(table)] for end in ends) and item in text
+        if len(item) < size:
+            return False
+        return all(table[hash(end) % len(table)] for end in (item[:size], item[-size:])) and item in text
 
     def leak(value: Json) -> str | None:
         return next((item for item in _private_strings(value, ids) if stands(item)), None)
