@@ -210,6 +210,7 @@ def main(arguments, real=door.main):
 door.main = main
 door.run()
 """
+EARLIER = "import atexit; atexit.register(print, 'as a profiler would say');" + ENDS
 
 
 @pytest.mark.parametrize(("arguments", "code"), [(["verify"], 0), (["--version"], 0), (["report", "nosuch"], 2)])
@@ -220,4 +221,7 @@ def test_command_ends_with_its_code_after_everybody_elses_last_words(
     done = run(project, "-c", ENDS, *arguments)
     assert done.returncode == code, done.stderr
     assert done.stdout.endswith("a plugin's last words\n")
+    watched = run(project, "-c", EARLIER, *arguments)
+    assert watched.returncode == code
+    assert watched.stdout.endswith("a plugin's last words\nas a profiler would say\n")
     assert run(project, "-m", "trialplate", *arguments).returncode == code

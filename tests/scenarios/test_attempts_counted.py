@@ -180,12 +180,15 @@ def test_reason_for_another_mark_stands_in_the_ledger_and_in_the_note(committed:
 
 
 def test_mark_that_a_run_commits_over_another_is_told(committed: SmallProject) -> None:
-    """`run --yes` says that it supersedes a mark, in what it is looser, and how to give a reason."""
+    """A run says that it supersedes a mark and in what it is looser; its estimate, how to give a reason in time."""
     committed.set_plan(plan_text(mark="0.5"))
+    before = committed("run")
+    assert "note: this pass mark supersedes ledger entry 2 and is looser" in before.out
+    assert "`trialplate commit --reason TEXT` before the run gives one" in before.out
     said = committed("run", "--yes")
     assert said.code == 0
     assert "note: this pass mark supersedes ledger entry 2 and is looser" in said.err
-    assert "commit it with --reason to say why" in said.err
+    assert "; no reason is given" in said.err
     told = committed("gate", "latest", "--model", "good", "--no-append").out
     assert "committed after 0 runs on these cases; it is looser than the one before" in told
     assert committed.notes() == {"MARK-LOOSER"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -319,6 +320,19 @@ def test_lines_beyond_the_checkpoint_are_taken_over_and_half_a_line_is_set_aside
     assert project.codes() == set()
     assert project("gate", "latest").code == 0
     assert [path.read_bytes() for path in project.last.glob("set-aside-*")] == ([torn] if torn else [])
+
+
+def test_more_asked_again_than_the_mark_allows_is_told_at_the_end(project: SmallProject, server: ChatServer) -> None:
+    """A run that died with an attempt under way: no gate will accept it, and nobody has to ask one to learn that."""
+    project.run()
+    cut_to(project, signed=3, whole=4)
+    said = project("resume", "latest")
+    assert said.code == 0, said.err
+    assert re.search("^re-asked: 1 of [0-9]+ trials of [a-z]+: an attempt was lost or cut off$", said.err, re.MULTILINE)
+    assert "the pass mark allows a share of 0.02: a gate on it is inconclusive at best; `trialplate waive" in said.err
+    gate = project("gate", "latest", "--no-append")
+    assert gate.code == 1
+    assert "too many cells were asked again after an attempt was lost, cut off, or had begun to be answered" in gate.out
 
 
 def test_line_beyond_the_checkpoint_whose_answer_was_lost_is_not_taken_over(

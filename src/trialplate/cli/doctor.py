@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from trialplate import __version__
-from trialplate.cli.project import open_runs, verified_ledger
+from trialplate.cli.project import check_new, open_runs, verified_ledger
 from trialplate.errors import EXIT_DONE, EXIT_USAGE, TrialplateError, VerificationError
 from trialplate.ledger.clock import utc_now
 from trialplate.ledger.index import index_state
@@ -60,7 +60,7 @@ def examine(given: Path | None, as_json: bool) -> int:
     here = Path.cwd()
     ledger = given_ledger(here, given) if given else ledger_above(here.absolute())
     project = ledger.parent if ledger is not None else here
-    lines = [*_versions(), *_configuration(), *_guarded("ledger", lambda: _ledger(ledger))]
+    lines = [*_versions(), *_configuration(), *_guarded("ledger", lambda: _ledger(ledger, project))]
     lines += [*_guarded("plan", lambda: _plan(project)), *_folders(project, ledger), *_disk(project)]
     lines += _guarded("docker", _docker)
     failed = sum(1 for line in lines if line.word == "FAIL")
@@ -199,17 +199,17 @@ def _key(path: Path) -> Lines:
 # ---------------------------------------------------------------------------------------------------------- project
 
 
-def _ledger(folder: Path | None) -> Lines:
+def _ledger(folder: Path | None, project: Path) -> Lines:
     """Look at the ledger, its key, the clock against its last entry, and the index."""
     if folder is None:
-        hint = "go to a project's folder; a new project gets one from `trialplate run --yes`"
-        yield Line("ledger", "WARN", "there is none here or above", hint)
+        yield from _no_ledger(project)
         return
     report = Report("ledger")
     try:
         view = verified_ledger(folder, report)
     except VerificationError as error:
-        yield Line("ledger", "FAIL", f"{error.code}: {error.message}", error.hint)
+        where = f"{error.where}: " if error.where else ""
+        yield Line("ledger", "FAIL", f"{error.code}: {where}{error.message}", error.hint)
         return
     for note in report.findings:
         yield Line("ledger", "WARN", f"{note.code}: {note.message}", note.hint)
@@ -222,6 +222,18 @@ def _ledger(folder: Path | None) -> Lines:
         yield Line("index", "WARN", state, "nothing: the next `trialplate ls` makes it anew")
     else:
         yield Line("index", "OK", state)
+
+
+def _no_ledger(project: Path) -> Lines:
+    """Tell whether a first run would make the ledger."""
+    if not (project / PLAN).exists():
+        hint = "go to a project's folder; a new project gets one from `trialplate run --yes`"
+        yield Line("ledger", "WARN", "there is none here or above", hint)
+        return
+    from trialplate.spec.project import load_project
+
+    check_new(project, load_project(project).author.name)
+    yield Line("ledger", "OK", "there is none yet: `trialplate run --yes` makes it")
 
 
 def _signer(view: LedgerView) -> Lines:

@@ -26,7 +26,8 @@ def list_runs(given: Path | None, as_json: bool) -> int:
         runs = index.runs()
     if not index.kept:
         tell(f"note: the index is not kept: {visible(index.reason)}")
-    states = {item.run_id: _state(item, view.folder.parent / "runs" / item.run_id) for item in runs}
+    runs_folder = view.folder.parent / "runs"
+    states = {item.run_id: _state(item, runs_folder / item.run_id) for item in runs}
     if as_json:
         shown = [_run_json(item, states[item.run_id]) for item in runs]
         made = {"format": "trialplate-runs/1", "checkpoint": str(view.signed), "runs": shown}
@@ -47,6 +48,8 @@ def list_runs(given: Path | None, as_json: bool) -> int:
     for item in runs:
         if item.here and item.unreadable is not None:
             print(f"{item.run_id}: {visible(item.unreadable)}; `trialplate verify {item.run_id}` tells more")
+        elif item.here and item.status is not None and not (runs_folder / item.run_id / "checkpoint").exists():
+            print(f"{item.run_id}: its checkpoint is missing; `trialplate verify {item.run_id}` tells more")
     return EXIT_DONE
 
 

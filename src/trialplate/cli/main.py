@@ -24,7 +24,8 @@ def run() -> None:
     """Run the command line and exit: the console script."""
     ready()
     ended: list[int] = []
-    atexit.register(_leave, ended)  # before anybody else's, so that it is called after theirs
+    if not atexit._ncallbacks():  # else it would be called before theirs, and be the last
+        atexit.register(_leave, ended)
     if sys.argv[1:2] in (["verify"], ["gate"]):
         gc.disable()  # a check leaves no cycles behind; to look for them is a twentieth of its time
     ended.append(flushed(main(sys.argv[1:])))

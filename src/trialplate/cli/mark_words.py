@@ -33,8 +33,8 @@ def choose_words(choose: Choose) -> str:
 
 
 def supersedes_words(before: LedgerEntry, plan: Plan, reason: str | None = None) -> str:
-    """Return which mark a plan's follows, in what it asks for less, and how to say why."""
+    """Return which mark a plan's follows, in what it asks for less, and whether anybody says why."""
     less = looser(before.body.mark, plan.pass_mark)
     told = f"looser: {'; '.join(less)}" if less else "not looser"
-    why = "" if reason is not None else "; commit it with --reason to say why"
+    why = "" if reason is not None else "; no reason is given"
     return f"this pass mark supersedes ledger entry {before.seq} and is {visible(told)}{why}"

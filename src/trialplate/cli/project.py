@@ -14,12 +14,12 @@ from trialplate.ledger.ledger_writer import LedgerWriter
 from trialplate.ledger.log_writer import SetAside
 from trialplate.verify.cli import reader_of
 from trialplate.verify.findings import Report
-from trialplate.verify.known import config_folder
+from trialplate.verify.known import config_folder, read_known
 from trialplate.verify.ledger_view import LedgerView, read_ledger
 from trialplate.verify.locate import given_ledger, ledger_above
 from trialplate.verify.output import tell
 
-__all__ = ["begin_ledger", "find_ledger", "open_ledger", "open_runs", "open_writer", "verified_ledger"]
+__all__ = ["begin_ledger", "check_new", "find_ledger", "open_ledger", "open_runs", "open_writer", "verified_ledger"]
 
 
 GITIGNORE = """\
@@ -66,6 +66,32 @@ def _add_lines(path: Path, lines: str) -> None:
     if missing:
         gap = "\n" if there and not there.endswith("\n") else ""
         path.write_text(there + gap + "\n".join(missing) + "\n", encoding="utf-8")
+
+
+def check_new(project: Path, name: str) -> None:
+    """Refuse to make a ledger where there was one: else a project could shed its history by deleting it.
+
+    Args:
+        project: a folder without a ledger.
+        name: the plan's.
+
+    Raises:
+        UsageError: NO-LEDGER: a run is here, or a checkpoint of that name is known.
+    """
+    home = config_folder(os.environ)
+    known = [origin for origin in read_known(home) if origin.rpartition("-")[0] == name]
+    runs = (project / "runs").exists()
+    if not known and not runs:
+        return
+    what = f"a ledger of that name is known here ({known[0]})" if known else "there are runs without their ledger"
+    keys = sorted(path.stem for path in (home / "keys").glob("*.key"))
+    which = f" --key {name if name in keys else keys[0]}" if len(keys) > 1 else ""
+    begin = f"begin another ledger with `trialplate ledger init {name}{which}`"
+    other = "" if runs else "if this is another project, give it a `name:` of its own; "
+    hint = f"{other}else restore the ledger from where it was, or {begin}"
+    raise UsageError(
+        f"this project has no ledger, but {what}", where=str(project), hint=hint.removeprefix("else "), code="NO-LEDGER"
+    )
 
 
 def find_ledger(here: Path, given: Path | None = None) -> Path:

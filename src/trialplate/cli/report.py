@@ -90,7 +90,7 @@ def _format(options: ReportOptions) -> str:
 
 
 def _refuse_evidence(output: Path | None, project: Path) -> None:
-    """Refuse a file among those that are signed, pinned or trusted: a report is never an input.
+    """Refuse the plan, and a file among those that are signed, pinned or trusted: a report is never an input.
 
     Raises:
         UsageError: it is one of these.
@@ -98,6 +98,8 @@ def _refuse_evidence(output: Path | None, project: Path) -> None:
     if output is None:
         return
     place = output.absolute().resolve()
+    if place == (project / "trialplate.yaml").resolve():
+        raise UsageError("that is the plan", where=f"--output {output}", hint="name another file, such as report.md")
     for folder in EVIDENCE:
         if place.is_relative_to((project / folder).resolve()):
             hint = "write it elsewhere, such as reports/"

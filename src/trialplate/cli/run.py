@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import shlex
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +18,12 @@ from trialplate.cli.colour import colour_mode
 from trialplate.cli.events import event_line
 from trialplate.cli.mark_words import choose_words, rule_words, supersedes_words
 from trialplate.cli.progress import Manner, Progress
-from trialplate.cli.project import begin_ledger, open_ledger, open_runs
+from trialplate.cli.project import begin_ledger, check_new, open_ledger, open_runs, verified_ledger
 from trialplate.engine.commits import superseded
 from trialplate.engine.estimate import estimate
 from trialplate.engine.prepare import Prepared, prepare
-from trialplate.errors import EXIT_DONE, UsageError
+from trialplate.errors import EXIT_DONE, SpecError, TrialplateError, UsageError
+from trialplate.ledger.keys import load_signer
 from trialplate.record import codec
 from trialplate.record.entries import Narrowing
 from trialplate.record.matrix import Matrix
@@ -30,8 +32,8 @@ from trialplate.spec.limits import Ceiling
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.project import Project, load_project
 from trialplate.verify.findings import counted
-from trialplate.verify.known import config_folder, read_known
-from trialplate.verify.ledger_view import LedgerView
+from trialplate.verify.known import config_folder
+from trialplate.verify.ledger_view import LedgerEntry, LedgerView
 from trialplate.verify.locate import ledger_above
 from trialplate.verify.output import tell
 from trialplate.verify.text import visible
@@ -101,8 +103,7 @@ def run_plan(plan: Path, options: RunOptions) -> int:
     options.manner()  # a word that is none is told before anything is looked at
     ledger = ledger_above(folder.absolute())
     if not options.yes:
-        prepared = _prepared(plan, secrets.token_bytes(32), options)
-        _print_estimate(prepared, folder.absolute(), ledger, options)
+        _estimate(plan, folder.absolute(), ledger, options)
         return EXIT_DONE
     if ledger is None:
         prepared, ledger = _begun(plan, folder.absolute(), options)
@@ -111,6 +112,7 @@ def run_plan(plan: Path, options: RunOptions) -> int:
         view, writer, key = open_ledger(ledger)
         prepared = _prepared(plan, key.secret, options)
         _check_secrets(prepared)
+        _check_programs(prepared)
     from trialplate.engine.run import run_prepared
 
     at_once = options.jobs or prepared.plan.concurrency
@@ -118,7 +120,7 @@ def run_plan(plan: Path, options: RunOptions) -> int:
     progress.plan(prepared, at_once=at_once, whole=options.whole(plan))
     for warning in (*prepared.frozen.warnings, *budget_warning(prepared.plan, prepared.matrix, prepared.bounds)):
         progress.note("warning", warning)
-    for note in _unfinished(view):
+    for note in (*_all_the_same(prepared, options), *_unfinished(view)):
         progress.note("note", note)
     before = superseded(prepared.plan, view)
     if before is not None:
@@ -148,12 +150,32 @@ def _check_secrets(prepared: Prepared) -> None:
             Secrets().resolve(item.secret, os.environ, where=prepared.where(("models", item.model, "secret", "env")))
 
 
+def _check_programs(prepared: Prepared) -> None:
+    """Refuse a run of a program that is not there, before its first trial is spent on finding that out.
+
+    Raises:
+        SpecError: COMMAND, naming the program.
+    """
+    from trialplate.transport.command_line import command_argv
+
+    for item in prepared.plan.configurations:
+        if item.runner != "command" or item.name not in prepared.matrix.counts:
+            continue
+        if prepared.plan.cache in ("replay", "auto"):
+            continue  # what is recorded needs no program
+        program = command_argv(item.settings, item.name)[0]
+        if shutil.which(os.path.abspath(prepared.project / program) if os.sep in program else program) is None:
+            where = prepared.where(("models", item.model, "argv", 0))
+            hint = "correct its name; a name without a slash is looked up on PATH, another one in the project"
+            raise SpecError(f"there is no program {program!r} that can be run", where=where, hint=hint, code="COMMAND")
+
+
 def _begun(plan: Path, folder: Path, options: RunOptions) -> tuple[Prepared, Path]:
     """Prepare a plan, then make key and ledger for a project that never had either, and say so.
 
     A plan that cannot be used leaves no key and no ledger behind.
     """
-    from trialplate.ledger.keys import keep_key, load_signer, make_key
+    from trialplate.ledger.keys import keep_key, make_key
 
     project = load_project(plan)
     name, home = project.author.name, config_folder(os.environ)
@@ -162,7 +184,8 @@ def _begun(plan: Path, folder: Path, options: RunOptions) -> tuple[Prepared, Pat
     key = make_key(name) if is_new else load_signer(name, os.environ)
     prepared = _prepared(project, key.secret, options)
     _check_secrets(prepared)
-    _check_new(folder, name)
+    _check_programs(prepared)
+    check_new(folder, name)
     if is_new:
         keep_key(key, home)
     origin = begin_ledger(folder, name, key)
@@ -174,17 +197,10 @@ def _begun(plan: Path, folder: Path, options: RunOptions) -> tuple[Prepared, Pat
     return prepared, folder / "ledger"
 
 
-def _check_new(project: Path, name: str) -> None:
-    """Refuse to make a ledger where there was one: else a project could shed its history by deleting it.
-
-    Raises:
-        UsageError: NO-LEDGER: a run is here, or a checkpoint of that name is known.
-    """
-    known = [origin for origin in read_known(config_folder(os.environ)) if origin.rpartition("-")[0] == name]
-    if known or (project / "runs").exists():
-        what = f"a ledger of that name is known here ({known[0]})" if known else "there are runs without their ledger"
-        hint = "restore the ledger, or begin another with `trialplate ledger init NAME`"
-        raise UsageError(f"this project has no ledger, but {what}", where=str(project), hint=hint, code="NO-LEDGER")
+def _all_the_same(prepared: Prepared, options: RunOptions) -> Iterator[str]:
+    """Say that a selection leaves nothing out: whoever wrote it may have meant a pilot."""
+    if options.narrowing() is not None and prepared.narrowing is None:
+        yield "this selection leaves nothing out: it is the whole plan, a full run that counts"
 
 
 def _unfinished(ledger: LedgerView) -> Iterator[str]:
@@ -199,8 +215,40 @@ def _unfinished(ledger: LedgerView) -> Iterator[str]:
 # -------------------------------------------------------------------------------------------------------- estimate
 
 
-def _print_estimate(prepared: Prepared, project: Path, ledger: Path | None, options: RunOptions) -> None:
-    """Print what a run would do and cost at most."""
+def _estimate(plan: Path, project: Path, ledger: Path | None, options: RunOptions) -> None:
+    """Print what a run would do and cost at most, and what would stand in its way."""
+    secret, view, refusal = secrets.token_bytes(32), None, None
+    if ledger is not None:
+        try:
+            view = verified_ledger(ledger)
+            secret = load_signer(view.keys[0].line, os.environ).secret
+        except TrialplateError as error:
+            view, refusal = None, error
+    prepared = _prepared(plan, secret, options)
+    if refusal is None:
+        try:
+            _check_secrets(prepared)
+            _check_programs(prepared)
+            if ledger is None:
+                check_new(project, prepared.plan.name)
+        except TrialplateError as error:
+            refusal = error
+    _print_estimate(prepared, ledger, options, superseded(prepared.plan, view) if view is not None else None, refusal)
+
+
+def _print_estimate(
+    prepared: Prepared,
+    ledger: Path | None,
+    options: RunOptions,
+    before: LedgerEntry | None,
+    refusal: TrialplateError | None,
+) -> None:
+    """Print an estimate.
+
+    Args:
+        before: the mark in the ledger that the plan's would supersede.
+        refusal: what --yes would end in.
+    """
     plan, matrix = prepared.plan, prepared.matrix
     bounds = prepared.bounds
     estimates = estimate(matrix, bounds)
@@ -239,19 +287,18 @@ def _print_estimate(prepared: Prepared, project: Path, ledger: Path | None, opti
         print("answers are replayed from cassettes: nothing is called")
     elif plan.cache == "auto":
         print("answers that cassettes hold are replayed, and cost nothing again: the estimate counts every call")
-    print(_ledger_words(project, plan.name, ledger))
-    print("nothing was written or spent; run it with --yes")
-
-
-def _ledger_words(project: Path, name: str, ledger: Path | None) -> str:
-    """Say which ledger a run would be in, or why there would be none."""
+    for note in _all_the_same(prepared, options):
+        print(f"note: {note}")
+    if before is not None:
+        print(f"note: {supersedes_words(before, plan)}; `trialplate commit --reason TEXT` before the run gives one")
     if ledger is not None:
-        return f"ledger: {os.path.relpath(ledger)}"
-    try:
-        _check_new(project, name)
-    except UsageError as error:
-        return f"warning: --yes will refuse: {error.message}; {error.hint}"
-    return "there is no ledger yet: --yes makes a key and a ledger, and says so"
+        print(f"ledger: {os.path.relpath(ledger)}")
+    elif refusal is None:
+        print("there is no ledger yet: --yes makes a key and a ledger, and says so")
+    if refusal is not None:
+        place = f" ({refusal.where})" if refusal.where else ""
+        print(f"warning: --yes will refuse: {visible(f'{refusal.message}{place}; {refusal.hint}'.rstrip('; '))}")
+    print("nothing was written or spent; run it with --yes")
 
 
 def _plan_lines(plan: Plan, matrix: Matrix, prepared: Prepared) -> Iterator[str]:

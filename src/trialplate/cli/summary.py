@@ -135,6 +135,13 @@ def _remarks(prepared: Prepared, view: View, tally: Tally) -> Iterator[str]:
         yield f"{counted(tally.replayed, 'answer')} replayed from a cassette: cost as recorded, nothing was paid"
         if prepared.plan.pass_mark.evidence.calls == "live" and prepared.narrowing is None:
             yield "the pass mark asks for live calls: a gate on this run is inconclusive at best"
+    allowed = Fraction(prepared.plan.pass_mark.evidence.reasked)
+    for name in view.planned if prepared.narrowing is None else ():
+        again, planned = tally.of_configuration(name).reasked, view.planned[name]
+        if again > allowed * planned:
+            yield f"re-asked: {again} of {counted(planned, 'trial')} of {visible(name)}: an attempt was lost or cut off"
+            told = f"the pass mark allows a share of {decimal_text(allowed, digits=2)}: a gate on it is inconclusive"
+            yield f"{told} at best; `trialplate waive RUN --reason TEXT` and a new run begin again"
     endpoints = {item.name: item.endpoint for item in prepared.plan.configurations}
     for name in view.planned:
         for cause, number in tally.of_configuration(name).causes.items():

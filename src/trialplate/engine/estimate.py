@@ -69,10 +69,14 @@ def _of(name: str, matrix: Matrix, bounds: AttemptBounds) -> Estimate:
 
 
 def trials_within(matrix: Matrix, bounds: Mapping[str, AttemptBounds], nano: int) -> int:
-    """Return how many trials, in the order of the matrix, fit into an amount even if each costs the most it can."""
-    for number, (name, case, _) in enumerate(matrix.trials()):
+    """Return how many trials, in the order of the matrix, fit into an amount even if each costs the most it can.
+
+    One that costs nothing fits wherever it stands.
+    """
+    number = 0
+    for name, case, _ in matrix.trials():
         money = bounds[name].of(case).cost
-        nano -= money.nano if money is not None else 0
-        if nano < 0:
-            return number
-    return matrix.size
+        most = money.nano if money is not None else 0
+        nano -= most
+        number += nano >= 0 or most == 0
+    return number

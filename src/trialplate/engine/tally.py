@@ -31,6 +31,8 @@ class Sums:
     costs_unknown: int = 0
     spent_unknown: int = 0
     """Attempts that were paid for, nobody knows how much."""
+    reasked: int = 0
+    """Trials asked again after an attempt that was lost, cut off, or had begun to be answered."""
 
     def add(self, metrics: Mapping[str, int | None], sign: int) -> None:
         """Count a cell's metrics, or take them back."""
@@ -48,7 +50,6 @@ class Tally:
     by_configuration: dict[str, dict[str, int]] = field(default_factory=dict)
     attempts: int = 0
     replayed: int = 0
-    reasked: int = 0
     under_way: int = 0
     """Attempts that began in this session and have not ended."""
     sums: dict[str, Sums] = field(default_factory=dict)
@@ -68,7 +69,7 @@ class Tally:
             sums.spent_unknown += cell.cost_unknown and not cell.replayed
             self.attempts += cell.attempts
             self.replayed += cell.replayed
-            self.reasked += cell.reasked
+            sums.reasked += cell.reasked
 
     def trial_done(self, last: TrialEnd, *, attempts: int, reasked: bool, before: Cell | None = None) -> None:
         """Count a trial whose last attempt ended, in the place of what an earlier session left of it.
@@ -84,12 +85,12 @@ class Tally:
             sums.add(_metrics(before), -1)
             replayed = replayed or (last.answer_of is not None and before.replayed)
             self.replayed -= before.replayed
-            self.reasked -= before.reasked
+            sums.reasked -= before.reasked
         self._count(last.trial[0], last.outcome, last.cause, 1)
         sums.add({name: micro(value) for name, value in last.metrics.items()}, 1)
         self.attempts += attempts
         self.replayed += replayed
-        self.reasked += reasked
+        sums.reasked += reasked
 
     def _count(self, name: str, outcome: str, cause: str | None, number: int) -> None:
         row = self.by_configuration.setdefault(name, dict.fromkeys(OUTCOMES, 0))
@@ -147,7 +148,7 @@ class Tally:
             absent=self.planned - self.done,
             attempts=self.attempts,
             replayed=self.replayed,
-            reasked=self.reasked,
+            reasked=sum(sums.reasked for sums in self.sums.values()),
             **{outcome: self.of(outcome) for outcome in OUTCOMES},
         )
 

@@ -41,7 +41,11 @@ def check_references(scorers: Sequence[Scorer], project: Project) -> Iterator[st
 def _check_case(case: Case, scorer: Scorer, check: Callable[[Json], str], place: str) -> Iterator[str]:
     if not case.references:
         message = f'case "{case.id}" has no reference, and "{scorer.name}" compares with it'
-        raise SpecError(message, where=place, hint="add one")
+        raise SpecError(
+            message,
+            where=place,
+            hint="write what is right as reference, references or expected: other names are not read",
+        )
     for item in case.references:
         if isinstance(item, str) and not item.strip():
             message = f'a reference of case "{case.id}" is blank: every answer would match'

@@ -101,7 +101,7 @@ def load(source: Source) -> LoadedCases:
     elif name.endswith(ENDINGS):
         found, labels = _listed(source)
     else:
-        hint = "name it .csv, .jsonl, .json or .yaml"
+        hint = "save or export it as .csv, .jsonl, .json or .yaml"
         raise SpecError("the file's name does not say how to read it", where=source.file, hint=hint)
     cases: list[Case] = []
     places: dict[str, str] = {}

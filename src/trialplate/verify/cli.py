@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from trialplate.errors import (
     EXIT_DONE,
@@ -58,9 +58,18 @@ def _fixed_width(prog: str) -> argparse.HelpFormatter:
     return argparse.HelpFormatter(prog, width=100)
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that refuses as every command does: what is wrong, and one thing to do."""
+
+    def error(self, message: str) -> NoReturn:
+        missing = "the following arguments are required: RUN" in message
+        hint = "name it: a run's id, the beginning of one, or latest" if missing else f"see {self.prog} --help"
+        raise UsageError(f"{self.prog}: {'which run?' if missing else message}", hint=hint)
+
+
 def parser(named: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     """Return the parser of these commands: one that is named alone need not wait for the other's to be made."""
-    top = argparse.ArgumentParser(
+    top = _Parser(
         prog="trialplate", description="Check a ledger, a record and a decision, offline.", formatter_class=_fixed_width
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="verify|gate")

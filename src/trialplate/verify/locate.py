@@ -102,9 +102,9 @@ def find_run(name: str, here: Path, ledger: Path | None) -> Path:
         return path
     own = ledger_above(_absolute(here, ".")) if ledger is None else given_ledger(here, ledger)
     if own is None:
-        where = f"in {path} or above it" if path.is_dir() else "here or above"
-        hint = "a project gets its ledger from `trialplate run --yes`; else go to its folder, or give a run's path"
-        raise UsageError(f"there is no ledger {where}, and so no run {name!r}", hint=hint, code="RUN")
+        where = f"in {path} or above it" if path.is_dir() else f"here or above, and so no run {name!r}"
+        hint = "a new project gets its ledger from `trialplate run --yes`; else go to its folder, or give a run's path"
+        raise UsageError(f"there is no ledger {where}", hint=hint, code="RUN")
     runs = own.parent / "runs"
     if name == "latest":
         return runs / _latest(own)
@@ -117,7 +117,7 @@ def find_run(name: str, here: Path, ledger: Path | None) -> Path:
     more = f"{len(there) - 5} older ones and " if len(there) > 5 else ""
     shown = more + ", ".join(there[-5:]) if there else "none yet"
     near = nearest(name, [*there, "latest"], cutoff=0.75)
-    hint = f"did you mean {near}?" if near else "give a run id, its beginning, or latest"
+    hint = f"did you mean {near}?" if near else "the first name is a run's: its id, the beginning of one, or latest"
     raise UsageError(f"no run {name!r}; there are: {shown}", hint=hint, code="RUN")
 
 

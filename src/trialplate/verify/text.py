@@ -23,10 +23,11 @@ REASONS = {
     "waived": "this run was waived: it does not count, and so it cannot decide",
     "pilot": "a pilot (a run of less than its plan) never decides",
     "selection": "the mark asks for a full run",
-    "finished": "the run is unfinished: it does not decide; wait if it is still going on, else resume or waive it",
+    "finished": "the run is unfinished or incomplete: it does not decide; wait if it goes on, else resume or waive it",
     "complete": "planned trials were not attempted",
     "calls": "answers were replayed, and the mark asks for live calls",
-    "reasked": "too many cells were asked again after an answer had begun to arrive, or a time limit had cut it off",
+    "reasked": "too many cells were asked again after an attempt was lost, cut off, or had begun to be answered: "
+    "waive the run, and run again",
     "infrastructure_errors": "too many trials were lost to the infrastructure",
     "cases": "too few cases",
     "repeats": "too few repeats",
