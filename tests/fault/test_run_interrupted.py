@@ -90,17 +90,23 @@ def test_interrupted_attempts_are_unknown_and_not_failed(tmp_path: Path) -> None
     assert (counts["passed"], counts["failed"], counts["error"], counts["absent"]) == (3, 0, 1, 4)
 
 
+def interrupted(project: SmallProject, at_once: int) -> int:
+    """Interrupt a run once so many answers are under way, let them arrive when it has said so; return its exit code."""
+    process = start(project, "run", "--yes", "--jobs", str(at_once))
+    wait_for(lambda: len(list(project.root.glob("asked.*"))) == at_once, process)
+    process.send_signal(signal.SIGINT)
+    stderr = process.stderr
+    assert stderr is not None
+    wait_for(lambda: f"stopping: {at_once} answers under way to wait for" in stderr.readline(), process)
+    (project.root / "go").touch()
+    process.communicate(timeout=PATIENCE_S)
+    return process.returncode
+
+
 def test_interrupt_waits_for_the_answers_under_way(tmp_path: Path) -> None:
     """ctrl-C begins nothing more and lets what is under way arrive: nothing is re-asked, and the resumed run decides."""
     project = SmallProject.write(tmp_path, plan_text(f"  good: {{runner: command, shell: {json.dumps(WAITS)}}}"))
-    process = start(project, "run", "--yes", "--jobs", "2")
-    wait_for(lambda: len(list(project.root.glob("asked.*"))) == 2, process)
-    process.send_signal(signal.SIGINT)
-    assert process.stderr is not None
-    wait_for(lambda: "stopping: 2 answers under way to wait for" in process.stderr.readline(), process)
-    (project.root / "go").touch()
-    process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 130
+    assert interrupted(project, at_once=2) == 130
     closed = close_of(project)
     counts = closed["counts"]
     assert isinstance(counts, dict)
@@ -114,14 +120,7 @@ def test_interrupt_while_the_last_answers_are_under_way_leaves_a_complete_run(tm
     project = SmallProject.write(
         tmp_path, plan_text(f"  good: {{runner: command, shell: {json.dumps(WAITS)}}}", repeats=1)
     )
-    process = start(project, "run", "--yes", "--jobs", "4")
-    wait_for(lambda: len(list(project.root.glob("asked.*"))) == 4, process)
-    process.send_signal(signal.SIGINT)
-    assert process.stderr is not None
-    wait_for(lambda: "stopping: 4 answers under way to wait for" in process.stderr.readline(), process)
-    (project.root / "go").touch()
-    process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 0
+    assert interrupted(project, at_once=4) == 0
     assert close_of(project)["complete"] is True
     assert project.types()[-1] == "run.end"
 

@@ -208,8 +208,7 @@ def _ledger(folder: Path | None, project: Path) -> Lines:
     try:
         view = verified_ledger(folder, report)
     except VerificationError as error:
-        where = f"{error.where}: " if error.where else ""
-        yield Line("ledger", "FAIL", f"{error.code}: {where}{error.message}", error.hint)
+        yield Line("ledger", "FAIL", f"{error.code}: {error}", error.hint)
         return
     for note in report.findings:
         yield Line("ledger", "WARN", f"{note.code}: {note.message}", note.hint)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trialplate.cli.project import begin_ledger, find_ledger, open_writer, verified_ledger
 from trialplate.errors import EXIT_DONE, UsageError, nearest
-from trialplate.ledger.keys import LedgerKey, load_signer
+from trialplate.ledger.keys import LedgerKey, key_names, load_signer
 from trialplate.record import canonical
 from trialplate.record.decisions import Decision
 from trialplate.record.entries import CommitPassMark, CommitTestSet, Genesis, Pin, RunEnd, RunStart, Waiver
@@ -34,7 +34,7 @@ def begin(name: str | None, key_name: str | None) -> int:
 def _key(name: str | None) -> LedgerKey:
     """Return the key of a name, or the only one there is."""
     if not (os.environ.get("TRIALPLATE_KEY") or os.environ.get("TRIALPLATE_KEY_FILE")):
-        there = sorted(path.stem for path in (config_folder(os.environ) / "keys").glob("*.key"))
+        there = key_names(config_folder(os.environ))
         none = "make one with `trialplate keys new NAME`"
         if name is None and len(there) != 1:
             hint = none if not there else f"say which with --key: {', '.join(there)}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trialplate.errors import UsageError
 from trialplate.ledger.durable import storage
-from trialplate.ledger.keys import LedgerKey, load_signer
+from trialplate.ledger.keys import LedgerKey, key_names, load_signer
 from trialplate.ledger.ledger_writer import LedgerWriter
 from trialplate.ledger.log_writer import SetAside
 from trialplate.verify.cli import reader_of
@@ -84,7 +84,7 @@ def check_new(project: Path, name: str) -> None:
     if not known and not runs:
         return
     what = f"a ledger of that name is known here ({known[0]})" if known else "there are runs without their ledger"
-    keys = sorted(path.stem for path in (home / "keys").glob("*.key"))
+    keys = key_names(home)
     which = f" --key {name if name in keys else keys[0]}" if len(keys) > 1 else ""
     begin = f"begin another ledger with `trialplate ledger init {name}{which}`"
     other = "" if runs else "if this is another project, give it a `name:` of its own; "

@@ -111,8 +111,7 @@ def run_plan(plan: Path, options: RunOptions) -> int:
     else:
         view, writer, key = open_ledger(ledger)
         prepared = _prepared(plan, key.secret, options)
-        _check_secrets(prepared)
-        _check_programs(prepared)
+        _check_ready(prepared)
     from trialplate.engine.run import run_prepared
 
     at_once = options.jobs or prepared.plan.concurrency
@@ -135,6 +134,16 @@ def run_plan(plan: Path, options: RunOptions) -> int:
 
 def _prepared(plan: Path | Project, secret: bytes, options: RunOptions) -> Prepared:
     return prepare(plan, secret, cache=options.cache_mode(), narrowing=options.narrowing(), ceiling=options.ceiling())
+
+
+def _check_ready(prepared: Prepared) -> None:
+    """Refuse a run that lacks what its first call would need.
+
+    Raises:
+        SpecError: SECRET or COMMAND.
+    """
+    _check_secrets(prepared)
+    _check_programs(prepared)
 
 
 def _check_secrets(prepared: Prepared) -> None:
@@ -183,8 +192,7 @@ def _begun(plan: Path, folder: Path, options: RunOptions) -> tuple[Prepared, Pat
     is_new = not given and not (home / "keys" / f"{name}.key").exists()
     key = make_key(name) if is_new else load_signer(name, os.environ)
     prepared = _prepared(project, key.secret, options)
-    _check_secrets(prepared)
-    _check_programs(prepared)
+    _check_ready(prepared)
     check_new(folder, name)
     if is_new:
         keep_key(key, home)
@@ -217,6 +225,9 @@ def _unfinished(ledger: LedgerView) -> Iterator[str]:
 
 def _estimate(plan: Path, project: Path, ledger: Path | None, options: RunOptions) -> None:
     """Print what a run would do and cost at most, and what would stand in its way."""
+    if options.json:
+        _print_json(_prepared(plan, secrets.token_bytes(32), options))
+        return
     secret, view, refusal = secrets.token_bytes(32), None, None
     if ledger is not None:
         try:
@@ -227,13 +238,28 @@ def _estimate(plan: Path, project: Path, ledger: Path | None, options: RunOption
     prepared = _prepared(plan, secret, options)
     if refusal is None:
         try:
-            _check_secrets(prepared)
-            _check_programs(prepared)
+            _check_ready(prepared)
             if ledger is None:
                 check_new(project, prepared.plan.name)
         except TrialplateError as error:
             refusal = error
     _print_estimate(prepared, ledger, options, superseded(prepared.plan, view) if view is not None else None, refusal)
+
+
+def _print_json(prepared: Prepared) -> None:
+    """Print the estimate as one object."""
+    rows = [
+        {
+            "configuration": item.configuration,
+            "trials": item.trials,
+            "input_tokens": item.input_tokens,
+            "output_tokens": item.output_tokens,
+            "cost": codec.to_json(item.cost) if item.cost is not None else None,
+        }
+        for item in estimate(prepared.matrix, prepared.bounds)
+    ]
+    made = {"plan": prepared.plan.name, "trials": prepared.matrix.size, "estimate": rows}
+    print(json.dumps(made, sort_keys=True))
 
 
 def _print_estimate(
@@ -243,45 +269,16 @@ def _print_estimate(
     before: LedgerEntry | None,
     refusal: TrialplateError | None,
 ) -> None:
-    """Print an estimate.
+    """Print the estimate for a person.
 
     Args:
         before: the mark in the ledger that the plan's would supersede.
         refusal: what --yes would end in.
     """
     plan, matrix = prepared.plan, prepared.matrix
-    bounds = prepared.bounds
-    estimates = estimate(matrix, bounds)
-    if options.json:
-        rows = [
-            {
-                "configuration": item.configuration,
-                "trials": item.trials,
-                "input_tokens": item.input_tokens,
-                "output_tokens": item.output_tokens,
-                "cost": codec.to_json(item.cost) if item.cost is not None else None,
-            }
-            for item in estimates
-        ]
-        print(json.dumps({"plan": plan.name, "trials": matrix.size, "estimate": rows}, sort_keys=True))
-        return
-    for line in _plan_lines(plan, matrix, prepared):
+    for line in (*_plan_lines(plan, matrix, prepared), *_cost_lines(prepared), *budget_words(plan)):
         print(line)
-    unknown = [item.configuration for item in estimates if item.cost is None]
-    total: dict[str, int] = {}
-    for item in estimates:
-        price = "price unknown"
-        if item.cost is not None:
-            total[item.cost.currency] = total.get(item.cost.currency, 0) + item.cost.nano
-            price = f"at most {item.cost.nano / 1e9:.4f} {item.cost.currency}"
-        tokens = f"about {item.input_tokens} tokens in, {item.output_tokens} out"
-        print(f"  {item.configuration}: {counted(item.trials, 'trial')}, {tokens}, {price}")
-    told = " + ".join(f"{nano / 1e9:.4f} {currency}" for currency, nano in total.items()) or "nothing that is known"
-    rest = f"; unknown: {', '.join(unknown)}" if unknown else ""
-    print(f"upper estimate: {'at least ' if unknown else ''}{told}{rest}")
-    for line in budget_words(plan):
-        print(line)
-    for warning in (*prepared.frozen.warnings, *budget_warning(plan, matrix, bounds)):
+    for warning in (*prepared.frozen.warnings, *budget_warning(plan, matrix, prepared.bounds)):
         print(f"warning: {visible(warning)}")
     if plan.cache == "replay":
         print("answers are replayed from cassettes: nothing is called")
@@ -299,6 +296,23 @@ def _print_estimate(
         place = f" ({refusal.where})" if refusal.where else ""
         print(f"warning: --yes will refuse: {visible(f'{refusal.message}{place}; {refusal.hint}'.rstrip('; '))}")
     print("nothing was written or spent; run it with --yes")
+
+
+def _cost_lines(prepared: Prepared) -> Iterator[str]:
+    """Yield the upper estimate of each configuration, and of all that have a price."""
+    estimates = estimate(prepared.matrix, prepared.bounds)
+    unknown = [item.configuration for item in estimates if item.cost is None]
+    total: dict[str, int] = {}
+    for item in estimates:
+        price = "price unknown"
+        if item.cost is not None:
+            total[item.cost.currency] = total.get(item.cost.currency, 0) + item.cost.nano
+            price = f"at most {item.cost.nano / 1e9:.4f} {item.cost.currency}"
+        tokens = f"about {item.input_tokens} tokens in, {item.output_tokens} out"
+        yield f"  {item.configuration}: {counted(item.trials, 'trial')}, {tokens}, {price}"
+    told = " + ".join(f"{nano / 1e9:.4f} {currency}" for currency, nano in total.items()) or "nothing that is known"
+    rest = f"; unknown: {', '.join(unknown)}" if unknown else ""
+    yield f"upper estimate: {'at least ' if unknown else ''}{told}{rest}"
 
 
 def _plan_lines(plan: Plan, matrix: Matrix, prepared: Prepared) -> Iterator[str]:

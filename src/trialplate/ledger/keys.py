@@ -30,7 +30,7 @@ from trialplate.ledger.known import make_config_folder
 from trialplate.record.note import Signer, format_private, parse_private, signer_from_seed
 from trialplate.verify.known import config_folder
 
-__all__ = ["LedgerKey", "keep_key", "load_signer", "make_key", "new_key"]
+__all__ = ["LedgerKey", "keep_key", "key_names", "load_signer", "make_key", "new_key"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,63}")
 _SECRET = "SECRET+"
@@ -92,6 +92,11 @@ def keep_key(key: LedgerKey, folder: Path) -> None:
     except FileExistsError:
         hint = "use that key, or choose another name; an old key is needed for as long as its ledger is written"
         raise UsageError(f"there is a key {name} already", where=str(path), hint=hint) from None
+
+
+def key_names(home: Path) -> list[str]:
+    """Return the names of the keys that are kept in a configuration folder, sorted."""
+    return sorted(path.stem for path in (home / "keys").glob("*.key"))
 
 
 def load_signer(wanted: str, environ: Mapping[str, str]) -> LedgerKey:

@@ -68,12 +68,9 @@ def last_ends(
     left_out: set[TrialKey] = set()
     for _, end in trial_lines(folder, signed, "trial.end"):
         cell = board.cells.get(end.trial)
-        if (
-            cell is None
-            or cell.running
-            or not isinstance(end, TrialEnd)
-            or (wanted is not None and end.trial not in wanted)
-        ):
+        if cell is None or cell.running or not isinstance(end, TrialEnd):
+            continue
+        if wanted is not None and end.trial not in wanted:
             continue
         if end.outcome != "skipped":
             stands = cell.attempts == end.attempt
