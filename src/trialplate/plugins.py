@@ -22,8 +22,16 @@ Group = Literal["runners", "scorers", "loaders", "reports"]
 
 BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "runners": {
-        "anthropic": "trialplate.runners.hosted:make_anthropic",
-        "openai-compatible": "trialplate.runners.hosted:make_openai_compatible",
+        "openai": "trialplate.runners.hosted:make",
+        "anthropic": "trialplate.runners.hosted:make",
+        "google": "trialplate.runners.hosted:make",
+        "mistralai": "trialplate.runners.hosted:make",
+        "deepseek": "trialplate.runners.hosted:make",
+        "xai": "trialplate.runners.hosted:make",
+        "alibaba": "trialplate.runners.hosted:make",
+        "moonshotai": "trialplate.runners.hosted:make",
+        "openrouter": "trialplate.runners.hosted:make",
+        "openai-compatible": "trialplate.runners.hosted:make",
         "http": "trialplate.runners.http:make",
         "command": "trialplate.runners.command:make",
         "python": "trialplate.runners.python:make",

@@ -107,7 +107,7 @@ def _mean(
     cells = sum(
         repeats
         for case, repeats in zip(matrix.cases, matrix.counts[name], strict=True)
-        if any(scorer.metric == metric for scorer in matrix.applicable(case))
+        if any(metric in scorer.metrics for scorer in matrix.applicable(case))
     )
     known = sums.known.get(metric, 0)
     return Fraction(sums.millionths.get(metric, 0), known * MICRO) if known else None, known, cells

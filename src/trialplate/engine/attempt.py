@@ -53,6 +53,8 @@ def judge_failure(failure: Failure, configuration: Configuration, scorers: Seque
     if own and configuration.runner in ("command", "python"):
         transient = False  # a program that hung did so by itself; asking again would only hide it
     ended_by: Literal["model", "harness"] = "harness" if failure.kind in ("timeout", "too_long") else "model"
+    if failure.kind == "max_turns":
+        return Judgement("limit", cause, False, ended_by, _zero(scorers), verdict="failed", error=failure.message)
     if own:
         return Judgement("failed", cause, transient, ended_by, _zero(scorers), verdict="failed", error=failure.message)
     return Judgement("error", cause, transient, ended_by, error=failure.message)
@@ -65,8 +67,8 @@ def _sorted(failure: Failure, own_far_end: bool) -> tuple[Cause, bool, bool]:
         return _of_status(failure.status or 0, own_far_end)
     if kind in ("refused_connection", "not_started", "replay_miss"):
         return kind, False, kind == "refused_connection"
-    if kind in ("exit_status", "too_long", "bad_reply"):
-        return kind, own_far_end or kind == "too_long", False
+    if kind in ("exit_status", "too_long", "bad_reply", "max_turns"):
+        return kind, own_far_end or kind in ("too_long", "max_turns"), False
     if kind == "transport":
         return ("closed_connection" if own_far_end else "transport"), own_far_end, True
     return kind, own_far_end, True
@@ -126,6 +128,8 @@ async def judge_answer(
     if not answer.text.strip():
         why = "only reasoning" if _STRIPPED in _held(answer.transcript) else None
         return Judgement("failed", "empty", metrics=_zero(plain), verdict="failed", error=why)
+    if answer.unreadable is not None:
+        return Judgement("failed", "bad_format", metrics=_zero(plain), verdict="failed", error=answer.unreadable)
     return await _score(answer, case, scorers)
 
 
@@ -138,18 +142,19 @@ async def _score(answer: Answer, case: Case, scorers: Sequence[tuple[Scorer, Sco
     for scorer, scores in scorers:
         try:
             score = await scores.score(case, answer.text)
-            metrics[scorer.metric] = _metric(score, scorer.metric)
+            metrics |= {name: _metric(score, name) for name in scorer.metrics if name not in score.unknown}
+            unknown |= dict.fromkeys(score.unknown, "scorer")
             failed = failed or score.verdict == "failed"
             voted = voted or score.verdict is not None
             reasons[scorer.name] = score.reason
         except ScorerError as error:
-            metrics.pop(scorer.metric, None)
-            unknown[scorer.metric] = "scorer"
+            metrics = {name: value for name, value in metrics.items() if name not in scorer.metrics}
+            unknown |= dict.fromkeys(scorer.metrics, "scorer")
             reasons[scorer.name] = f"no score: {error}"
     if failed:
         return Judgement("failed", metrics=metrics, unknown=unknown, verdict="failed", reasons=reasons)
     if not voted:
-        metrics, unknown = {}, {scorer.metric: "scorer" for scorer, _ in scorers}
+        metrics, unknown = {}, {name: "scorer" for scorer, _ in scorers for name in scorer.metrics}
     if unknown:
         told = "; ".join(f"{name}: {reason}" for name, reason in reasons.items()) or "no scorer gave a verdict"
         return Judgement("error", "scorer", metrics=metrics, unknown=unknown, reasons=reasons, error=told)
@@ -170,7 +175,7 @@ def quantised(value: float) -> float:
 
 
 def _zero(scorers: Sequence[Scorer]) -> dict[str, float]:
-    return {scorer.metric: 0 for scorer in scorers}
+    return {name: 0 for scorer in scorers for name in scorer.metrics}
 
 
 def retry_delay_s(failure: Failure, configuration: Configuration, attempt: int, spread: float) -> float:

@@ -129,6 +129,7 @@ class _Rescoring:
                     finish="length" if cell.cause == "truncated" else finish,
                     served=self.configurations[key[0]].model_id,
                     refusal=cell.cause == "refusal",
+                    unreadable="not in the form that was asked for" if cell.cause == "bad_format" else None,
                 )
                 judged = await judge_answer(answer, self.cases[key[1]], self.configurations[key[0]], applied)
                 self._compare(key, cell, judged, applied)
@@ -162,7 +163,7 @@ class _Rescoring:
     def _compare(self, key: TrialKey, cell: Cell, judged: Judgement, applied: Applied) -> None:
         """Compare what the scorers say now with what the record says."""
         now = {name: micro(value) for name, value in (judged.metrics or {}).items()}
-        then = {scorer.metric: cell.value(scorer.metric) for scorer, _ in applied}
+        then = {name: cell.value(name) for scorer, _ in applied for name in scorer.metrics}
         wrong = [name for name, value in now.items() if then[name] is not None and value != then[name]]
         whole = len(applied) == len(self.applicable[key[1]])
         untold = bool(judged.unknown)

@@ -232,7 +232,7 @@ def _reopened(
 
     def adopts(body: Json) -> bool:
         if isinstance(body, TrialEnd):  # after a power cut, content may have lost more than the record
-            return all(item in opened for item in body.private.__dict__.values() if item is not None)
+            return all(item in opened for item in body.private.commitments.values())
         return isinstance(body, TrialStart | RunClose)
 
     origin = record_origin(ledger.origin, folder.name)

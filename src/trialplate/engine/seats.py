@@ -16,7 +16,7 @@ from trialplate.engine.prepare import Prepared
 from trialplate.errors import SpecError
 from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration, PlanText, Scorer
-from trialplate.runners.base import Runner, RunnerContext
+from trialplate.runners.base import OfferedTool, Runner, RunnerContext
 from trialplate.scorers.base import Scorer as ScorerObject
 from trialplate.scorers.base import ScorerContext, ScorerInContext
 from trialplate.spec.entries import RECORDED_RUNNERS
@@ -34,6 +34,8 @@ class Seat:
     configuration: Configuration
     runner: Runner
     texts: Mapping[tuple[str, str], Json]
+    tools: Mapping[str, OfferedTool]
+    """What its cases may offer, by name."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def open_seats(prepared: Prepared, environ: Mapping[str, str]) -> Iterator[Seats
                 project=prepared.project, environ=environ, texts=texts, cassette=cassette, http=client, secrets=secrets
             )
             runner: Runner = plugins.load("runners", item.runner)(item, context)
-            seats[item.name] = Seat(item, runner, texts)
+            seats[item.name] = Seat(item, runner, texts, {})
         scoring = ScorerContext(
             project=prepared.project, environ=environ, remember=secrets.remember, scrub=secrets.scrub
         )

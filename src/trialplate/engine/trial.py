@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from trialplate.engine.attempt import Judgement, judge_answer, judge_failure, part_reasoning, retry_delay_s
 from trialplate.engine.before import Before, Unscored
+from trialplate.engine.forms import instructions_of, read_form, shape_of
 from trialplate.engine.randomness import Randomness
 from trialplate.engine.seats import Seat, Seats
 from trialplate.engine.tally import Tally
@@ -103,14 +104,17 @@ class TrialRunner:
 
     def _request(self, seat: Seat, key: TrialKey, attempt: int) -> Request:
         """Return what a runner is given for an attempt."""
+        case = self.cases[key[1]]
         return Request(
             configuration=seat.configuration,
-            case=self.cases[key[1]],
+            case=case,
             texts=seat.texts,
             repeat=key[2],
             attempt=attempt,
             timeout_s=seat.configuration.limits.attempt_timeout_ms / 1000,
             request_id=self._random.request_id(),
+            shape=shape_of(case, seat.configuration),
+            instructions=instructions_of(case, seat.configuration),
         )
 
     def open(self, key: TrialKey) -> OpenTrial:
@@ -199,7 +203,7 @@ class TrialRunner:
             answer_of=earlier.attempt,
             finish=earlier.finish,
             served=earlier.served,
-            private=Private(**{**earlier.private.__dict__, "reason": None, "error": None, **told}),
+            private=earlier.private.replace(reason=None, error=None).replace(**told),
         )
         self.journal.line("trial.end", codec.to_json(end))
         self.tally.spent(end)
@@ -221,7 +225,9 @@ class TrialRunner:
         failure: Failure | None = None
         scorers = self.scorers[key[1]]
         try:
-            answer = part_reasoning(self._scrubbed(await seat.runner.answer(request)), seat.configuration)
+            tools = [seat.tools[item.name] for item in request.case.tools if item.name in seat.tools]
+            answer = part_reasoning(self._scrubbed(await seat.runner.answer(request, tools)), seat.configuration)
+            answer = read_form(answer, request.case, seat.configuration)
             judgement = await judge_answer(answer, request.case, seat.configuration, scorers)
         except Failure as caught:
             failure = caught
@@ -324,7 +330,7 @@ class TrialRunner:
                 found["transcript"] = answer.transcript
             if answer.served is not None and self._served(answer.served, key, answer) is None:
                 found["served"] = canonical.text_out(answer.served)
-        return Private(**self._committed({**found, **self._told(judgement)}))
+        return Private().replace(**self._committed({**found, **self._told(judgement)}))
 
     def _told(self, judgement: Judgement) -> dict[str, Json]:
         """Return what the scorers said and what went wrong."""

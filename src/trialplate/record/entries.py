@@ -233,8 +233,18 @@ class Private(Value):
     error: Commitment | None = None
     reason: Commitment | None = None
     """What the scorers said."""
+    replies: Mapping[Name, tuple[Commitment, ...]] = {}
+    """What helpers replied to each scorer, in the order in which they were asked; of earlier attempts too."""
     served: Commitment | None = None
     """The served model's name where it is no short printable ASCII."""
+
+    @property
+    def commitments(self) -> Mapping[str, str]:
+        """Return all of them by what they are of; replies are numbered."""
+        plain = {name: item for name, item in self.__dict__.items() if isinstance(item, str)}
+        for scorer, items in self.replies.items():
+            plain |= {f"{scorer} reply {number}": item for number, item in enumerate(items, 1)}
+        return plain
 
 
 Outcome = Literal["passed", "failed", "limit", "needs_input", "error", "skipped"]
@@ -252,6 +262,8 @@ OwnCause = Literal[
     "timeout",
     "bad_reply",
     "too_long",
+    "bad_format",
+    "max_turns",
 ]
 """Causes of a failure that may be the model's own (`failed`, `limit`) or its host's (`error`), as the outcome says."""
 HarnessCause = Literal[
@@ -264,6 +276,7 @@ HarnessCause = Literal[
     "scorer",
     "replay_miss",
     "wrong_model",
+    "incompatible",
     "budget",
     "interrupted",
     "lost",
@@ -301,6 +314,10 @@ class TrialEnd(Value):
     requests: tuple[Short, ...] = ()
     """Request ids of the far end."""
     calls: tuple[Call, ...] = ()
+    helper_calls: tuple[Call, ...] = ()
+    helper_usage: Usage | None = None
+    helper_cost: Money | None = None
+    """Of all helper calls together; absent where there was none, or one whose cost is unknown."""
     private: Private = Private()
 
 

@@ -52,14 +52,38 @@ class CaseFile(Value):
     type: Short
     """Its media type."""
     digest: Digest
+    access: tuple[Literal["native", "local"], ...] = ("native", "local")
+    """How a model gets at it: in the request, by a tool."""
+    image_detail: Literal["auto", "low", "medium", "high", "original"] | None = None
+
+
+class CaseTool(Value):
+    """A tool that a case offers to the model."""
+
+    name: Name
+    max_calls: Positive | None = None
+    timeout_ms: Positive = 60_000
+
+
+CaseKind = Literal["prompt", "trace"]
 
 
 class Case(Value):
     """One thing to solve, with every field that can change a prompt, a score or the decision."""
 
     id: CaseId
-    kind: Literal["prompt"] = "prompt"
+    kind: CaseKind = "prompt"
     input: str
+    """Empty for a trace, which was asked elsewhere."""
+    answer_format: str | None = None
+    """How the answer is to be given, in words."""
+    answer_schema: Json | None = None
+    """JSON Schema of the answer, which is then a value and no text."""
+    max_turns: Positive | None = None
+    """Replies of the model in one attempt, with those that call tools."""
+    tools: tuple[CaseTool, ...] = ()
+    trace: Digest | None = None
+    """Of the bytes of a recorded agent run."""
     references: tuple[Json, ...] = ()
     """The accepted answers, any of which will do."""
     tags: tuple[str, ...] = ()
@@ -94,7 +118,7 @@ class PlanCase(Value):
     """A case as it stands in a plan: what rules select by is visible, its texts are a commitment."""
 
     id: CaseId
-    kind: Literal["prompt"] = "prompt"
+    kind: CaseKind = "prompt"
     tags: tuple[str, ...] = ()
     suite: str | None = None
     commitment: Commitment
@@ -121,7 +145,7 @@ class PlanTestSet(Value):
 class PlanText(Value):
     """A text that reaches the model or a scorer, as a commitment."""
 
-    role: Literal["system", "document", "answers", "pattern", "value", "body", "schema"]
+    role: Literal["system", "document", "answers", "pattern", "value", "body", "schema", "tool", "rules", "template"]
     name: str = ""
     """A document's file name."""
     commitment: Commitment
@@ -145,6 +169,10 @@ class Pricing(Value):
     cache_write: DecimalText | None = None
     reasoning: DecimalText | None = None
     """Of the reasoning tokens within the output; absent: as the rest of the output."""
+    source: Short | None = None
+    """The price table from which they were taken, with its version; absent: their author gave them."""
+    as_of: Annotated[str, Pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")] | None = None
+    """The table's date."""
 
 
 class Retry(Value):
@@ -189,6 +217,17 @@ class AnswerRule(Value):
     """strip: `<think>` blocks are recorded apart, with the transcript, and the rest is the answer."""
 
 
+class PlanTool(Value):
+    """A tool that a model is offered in some of its cases."""
+
+    name: Name
+    type: Literal["python"] = "python"
+    settings: Mapping[str, Json] = {}
+    texts: tuple[PlanText, ...] = ()
+    """What the model is told of it, as one value: `description` and `parameters`."""
+    files: tuple[PlanFile, ...] = ()
+
+
 class Configuration(Value):
     """A model under a profile: the unit that is accepted."""
 
@@ -218,6 +257,13 @@ class Configuration(Value):
     retry: Retry = Retry()
     limits: Limits = Limits()
     answer: AnswerRule = AnswerRule()
+    structured: Literal["native", "json_object", "text", "none"] | None = None
+    """How an answer's form is asked for, where a case gives one; none: only in words, and the reply is the answer."""
+    accepts: tuple[Short, ...] | None = None
+    """Media types of the files that it takes; absent: whatever its runner opens."""
+    tools: tuple[PlanTool, ...] = ()
+    plugin: Short | None = None
+    """The package that its runner comes from, with its version; absent: it is built in."""
 
 
 class Scorer(Value):
@@ -227,11 +273,22 @@ class Scorer(Value):
     type: Name
     version: Positive = 1
     metric: Name
+    also: tuple[Name, ...] = ()
+    """Further metrics that it yields with the first."""
     cases: Selector = Selector()
     settings: Mapping[str, Json] = {}
     texts: tuple[PlanText, ...] = ()
     files: tuple[PlanFile, ...] = ()
     """Of a scorer that is a program: what its words name."""
+    helper: Name | None = None
+    """The helper that it asks."""
+    plugin: Short | None = None
+    """The package that it comes from, with its version; absent: it is built in."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Return every metric that it yields."""
+        return (self.metric, *self.also)
 
 
 class MatrixLine(Value):
@@ -326,6 +383,8 @@ class Plan(Value):
     name: Name
     test_set: PlanTestSet
     configurations: tuple[Configuration, ...]
+    helpers: tuple[Configuration, ...] = ()
+    """Models that scorers ask; each is named by its model alone."""
     scorers: tuple[Scorer, ...]
     matrix: tuple[MatrixLine, ...]
     verdict: Verdicts = Verdicts()

@@ -170,14 +170,15 @@ def _state(record: RecordView) -> State:
 def _with_parts(
     record: RecordView, first: list[Failed], ends: Mapping[TrialKey, TrialEnd], withhold: bool
 ) -> Iterator[FailedTrial]:
-    needed = {c for end in ends.values() for c in end.private.__dict__.values() if c is not None}
+    needed = {c for end in ends.values() for c in end.private.commitments.values()}
     texts = {} if withhold else opened(record.folder, needed)
     for item in first:
         end = ends.get((item.configuration, item.case, item.repeat))
         if end is None:
             yield FailedTrial(item)
             continue
-        passed = {scorer.name for scorer in record.plan.scorers if end.metrics.get(scorer.metric) == 1}
+        full = {name for name, value in end.metrics.items() if value == 1}
+        passed = {scorer.name for scorer in record.plan.scorers if full.issuperset(scorer.metrics)}
         yield FailedTrial(item, tuple(_parts(end, texts, passed)))
 
 

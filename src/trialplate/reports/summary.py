@@ -152,7 +152,7 @@ def _summary(record: RecordView, name: str, rows: Rows) -> ConfigurationSummary:
 
 def metric_names(matrix: Matrix) -> list[str]:
     """Return the metrics of a matrix, in the order of its scorers, then the pass rate of its trials."""
-    return [*dict.fromkeys(scorer.metric for scorer in matrix.scorers), "trial_pass_rate"]
+    return [*dict.fromkeys(name for scorer in matrix.scorers for name in scorer.metrics), "trial_pass_rate"]
 
 
 def tags_of(matrix: Matrix) -> list[str]:
@@ -171,7 +171,7 @@ def _metric(name: str, rows: Rows, matrix: Matrix) -> MetricSummary:
     for case, repeats in rows:
         if name == "trial_pass_rate":
             values.append([_pass_value(cell) for cell in repeats])
-        elif any(scorer.metric == name for scorer in matrix.applicable(case)):
+        elif any(name in scorer.metrics for scorer in matrix.applicable(case)):
             values.append([cell.value(name) if cell is not None else None for cell in repeats])
     cells = [value for row in values for value in row]
     known = [value for value in cells if value is not None]

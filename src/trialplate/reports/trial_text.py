@@ -206,5 +206,5 @@ def _attempt_json(number: int, attempt: Attempt, view: CaseView) -> Json:
     made: dict[str, Json] = {"attempt": number, "started": attempt.started, "ended": attempt.ended, "end": None}
     if attempt.end is not None:
         made["end"] = {k: v for k, v in codec.to_json(attempt.end).items() if k not in ("trial", "attempt", "private")}
-        made["private"] = {name: _part(c, view) for name, c in attempt.end.private.__dict__.items() if c is not None}
+        made["private"] = {name: _part(c, view) for name, c in attempt.end.private.commitments.items()}
     return made

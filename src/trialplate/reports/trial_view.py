@@ -201,7 +201,7 @@ def _commitments(case: PlanCase, asked: Iterable[Configuration], trials: Iterabl
     for trial in trials:
         for attempt in trial.attempts:
             if attempt.end is not None:
-                yield from (c for c in attempt.end.private.__dict__.values() if c is not None)
+                yield from attempt.end.private.commitments.values()
 
 
 def _case(planned: PlanCase, texts: Mapping[str, Json], run: SignedRun) -> Case | None:

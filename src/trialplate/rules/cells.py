@@ -24,7 +24,10 @@ MICRO = 1_000_000
 
 OWN_CAUSES: frozenset[str] = frozenset(get_args(OwnCause))
 """Causes for which a model may have failed by itself: then every metric of the trial is 0."""
-CALLING_RUNNERS = frozenset({"openai-compatible", "anthropic", "http", "python"})
+HOSTED_RUNNERS = frozenset({"openai", "anthropic", "google", "mistralai", "deepseek", "xai", "alibaba", "moonshotai"})
+HOSTED_RUNNERS |= {"openrouter", "openai-compatible"}
+"""Runners that ask a provider for a model by its id."""
+CALLING_RUNNERS = HOSTED_RUNNERS | {"http", "python"}
 """Runners whose every answer came by a call that its line names. (`command` names its calls, and did not always.)"""
 FAR_END_RUNNERS = frozenset({"http", "command", "python", "agent"})
 """Runners whose far end is the thing under test: what it does once it was asked is its own."""

@@ -67,7 +67,7 @@ def measured_cases(quantity: str, matrix: Matrix) -> set[str]:
     """Return the ids of the cases that a quantity speaks of: a metric, of those that its scorers apply to."""
     if quantity in RATES or draws_of(quantity):
         return {case.id for case in matrix.cases}
-    return {case.id for case in matrix.cases if any(s.metric == quantity for s in matrix.applicable(case))}
+    return {case.id for case in matrix.cases if any(quantity in s.metrics for s in matrix.applicable(case))}
 
 
 def span_of(quantity: str, row: Row, fold: Fold, errors: str) -> Span:

@@ -54,7 +54,7 @@ def plan_problems(plan: Plan) -> Iterator[str]:
         yield "two configurations or two scorers share a name"
     if any(name not in names for line in plan.matrix for name in line.configurations):
         yield "the matrix names a configuration that is not in the plan"
-    if any(item.metric in RATES or draws_of(item.metric) for item in plan.scorers):
+    if any(name in RATES or draws_of(name) for item in plan.scorers for name in item.metrics):
         yield "a scorer's metric has the name of a rate"
     choose = plan.pass_mark.choose
     if len(costs_in(plan)) > 1:
@@ -64,7 +64,7 @@ def plan_problems(plan: Plan) -> Iterator[str]:
     if any(len({*case.tags}) < len(case.tags) for case in plan.test_set.cases):
         yield "a case has a tag twice, and would count twice under it"
     for case in plan.test_set.cases:
-        metrics = [item.metric for item in plan.scorers if selects(item.cases, case)]
+        metrics = [name for item in plan.scorers if selects(item.cases, case) for name in item.metrics]
         if len(set(metrics)) != len(metrics):
             yield f"two scorers give one metric on case {case.id}"
             return

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from trialplate.transport.cassette import Cassette
     from trialplate.transport.http import HttpClient
 
-__all__ = ["Answer", "Failure", "FailureKind", "Recorded", "Request", "Runner", "RunnerContext"]
+__all__ = ["Answer", "Attachment", "Failure", "FailureKind", "OfferedTool", "Recorded", "Request", "Runner"]
+__all__ += ["RunnerContext", "Shape", "ShapeMode", "Tool", "ToolCall", "ToolResult", "Turn"]
 
 FailureKind = Literal[
     "refused_connection",  # no connection: refused, unknown host, TLS; nothing was sent
@@ -35,7 +36,74 @@ FailureKind = Literal[
     "replay_miss",  # the cassette holds no such exchange
     "not_started",  # the program or the script that should answer is not there
     "exit_status",  # the program ended with a status other than 0
+    "max_turns",  # the model wanted to go on after the last turn that it may have
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """A file of a case as it is at hand for one attempt."""
+
+    name: str
+    """What it is called to the model; every file is announced by it."""
+    type: str
+    """Its media type, in lower case, without parameters."""
+    data: bytes
+    native: bool = True
+    """It is sent in the request; else the model only hears its name, and a tool can read it."""
+    detail: str | None = None
+    """How closely an image is looked at: auto, low, medium, high, original; None: it is not said."""
+
+
+ShapeMode = Literal["native", "json_object", "text"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """The form that an answer is asked for: a JSON object that meets a schema."""
+
+    schema: Mapping[str, Json]
+    """JSON Schema of the whole reply."""
+    mode: ShapeMode
+    """native: the interface enforces the schema; json_object: some JSON object; text: it is only asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool as a model is told about it."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Json]
+    """JSON Schema of its arguments, an object."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """What a model wants done."""
+
+    id: str
+    """By which its result is named; of our making where the interface has none."""
+    name: str
+    arguments: str
+    """JSON text, as it came; it may be none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a tool said to a call."""
+
+    call: ToolCall
+    text: str
+    error: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A reply that was no end, and the results that go back: all of a turn together, in the order of its calls."""
+
+    reply: Answer
+    results: tuple[ToolResult, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +121,16 @@ class Request:
     timeout_s: float
     request_id: str
     """Sent along where the far end takes one, so that its logs can be matched with the record."""
+    files: tuple[Attachment, ...] = ()
+    """Of the case, in its order."""
+    shape: Shape | None = None
+    """None: the answer is a text of any form."""
+    instructions: tuple[str, ...] = ()
+    """What is said besides the question about the form of the answer, in this order."""
+    tools: tuple[Tool, ...] = ()
+    """What the model is offered, in the plan's order."""
+    turns: tuple[Turn, ...] = ()
+    """What was said so far in this attempt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +155,14 @@ class Answer:
     transcript: Json | None = None
     """What came with the text and is no answer: reasoning, tool calls, parts that are not text."""
     refusal: bool = False
+    unreadable: str | None = None
+    """Why it is not in the form that was asked for; `text` is then the whole reply."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """What the model waits for; an answer that has any is no end. A reply that was cut has none."""
+    paused: bool = False
+    """The far end broke off its own turn, and goes on when it gets it back."""
+    replay: Json | None = None
+    """The reply as it goes back to the far end in the next turn, in its own wire form."""
 
 
 class Failure(Exception):
@@ -148,10 +234,32 @@ class Recorded(Protocol):
         ...
 
 
+class OfferedTool(Protocol):
+    """A tool that can be called, made for one configuration."""
+
+    @property
+    def tool(self) -> Tool:
+        """Return what a model is told of it."""
+        ...
+
+    async def call(self, call: ToolCall, request: Request, number: int) -> ToolResult:
+        """Do what a model asked for. What goes wrong is told to the model; it is an answer like any other.
+
+        Args:
+            call: its arguments are not checked yet.
+            request: the attempt.
+            number: of the call within the attempt, over all tools, from 1.
+
+        Raises:
+            Failure: `not_started` or `replay_miss`: the tool itself is not to be had, which is no fault of the model.
+        """
+        ...
+
+
 class Runner(Protocol):
     """One way to obtain an answer, made for one configuration by its module's `make(configuration, context)`."""
 
-    async def answer(self, request: Request, tools: Sequence[Json] = ()) -> Answer:
+    async def answer(self, request: Request, tools: Sequence[OfferedTool] = ()) -> Answer:
         """Make one attempt.
 
         Raises:

@@ -22,7 +22,7 @@ from trialplate.errors import SpecError
 from trialplate.record import canonical
 from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration
-from trialplate.runners.base import Answer, Failure, Request, RunnerContext
+from trialplate.runners.base import Answer, Failure, OfferedTool, Request, RunnerContext
 from trialplate.runners.exchanges import Exchanges
 from trialplate.transport.command_line import command_argv
 from trialplate.transport.http import HttpReply, HttpRequest
@@ -79,7 +79,7 @@ class CommandRunner:
             names.append(configuration.secret)
         self._environment = child_environment(context.environ, names)
 
-    async def answer(self, request: Request, tools: Sequence[Json] = ()) -> Answer:
+    async def answer(self, request: Request, tools: Sequence[OfferedTool] = ()) -> Answer:
         """Make one attempt.
 
         Raises:

@@ -1,59 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
 """The runner of every hosted model: a provider says what is sent and what a reply means, this sends it.
 
-A provider is two pure functions and two small ones in `providers/`. The body of a reply has its secrets replaced before
-it is parsed, so that what is recorded, scored and replayed is the same text. For replay no key is needed.
+A provider is a module of `providers/` with its runner's name: two pure functions, `build_request` and `parse_reply`,
+and two small ones. The body of a reply has its secrets replaced before it is parsed, so that what is recorded, scored
+and replayed is the same text. For replay no key is needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from typing import Protocol, cast
 
-from trialplate.errors import SpecError
 from trialplate.record import canonical
-from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration
-from trialplate.runners.base import Answer, Request, RunnerContext
+from trialplate.runners.base import Answer, OfferedTool, Request, RunnerContext
+from trialplate.runners.conversation import converse
 from trialplate.runners.exchanges import Exchanges, send
-from trialplate.runners.providers import anthropic_messages, openai_chat
 from trialplate.transport.http import HttpReply, HttpRequest
 
-__all__ = ["HostedRunner", "Provider", "make_anthropic", "make_openai_compatible"]
+__all__ = ["HostedRunner", "Provider", "make", "provider_module"]
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
-    """A wire format."""
+class Provider(Protocol):
+    """A wire format: what each module of `providers/` that bears a runner's name has."""
 
-    check_configuration: Callable[[Configuration], None]
-    build_request: Callable[[Request], HttpRequest]
-    key_headers: Callable[[str], Mapping[str, str]]
-    parse_reply: Callable[[int, Mapping[str, str], bytes], Answer]
+    def check_configuration(self, configuration: Configuration) -> None:
+        """Refuse what could never be sent."""
+
+    def build_request(self, request: Request) -> HttpRequest:
+        """Return what is sent for the next turn of an attempt, the key excepted."""
+        ...
+
+    def key_headers(self, key: str) -> Mapping[str, str]:
+        """Return the headers that carry the key."""
+        ...
+
+    def parse_reply(self, status: int, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Return the answer in a reply."""
+        ...
 
 
-def make_openai_compatible(configuration: Configuration, context: RunnerContext) -> HostedRunner:
-    """Make the runner of a configuration that speaks chat completions.
+def provider_module(runner: str) -> Provider:
+    """Return the wire format of a runner."""
+    return cast("Provider", import_module(f"trialplate.runners.providers.{runner.replace('-', '_')}"))
+
+
+def make(configuration: Configuration, context: RunnerContext) -> HostedRunner:
+    """Make the runner of a configuration whose model a provider hosts.
 
     Raises:
         SpecError: the configuration cannot be sent, or its key is not in the environment.
     """
-    chat = openai_chat
-    provider = Provider(chat.check_configuration, chat.build_request, chat.key_headers, chat.parse_reply)
-    return HostedRunner(configuration, context, provider)
-
-
-def make_anthropic(configuration: Configuration, context: RunnerContext) -> HostedRunner:
-    """Make the runner of a configuration that speaks the Messages API.
-
-    Raises:
-        SpecError: the configuration cannot be sent, or its key is not in the environment.
-    """
-    messages = anthropic_messages
-    provider = Provider(
-        messages.check_configuration, messages.build_request, messages.key_headers, messages.parse_reply
-    )
-    return HostedRunner(configuration, context, provider)
+    return HostedRunner(configuration, context, provider_module(configuration.runner))
 
 
 class HostedRunner:
@@ -71,15 +71,24 @@ class HostedRunner:
             key = context.secrets.resolve(configuration.secret, context.environ, where=where)
             self._key = provider.key_headers(key)
 
-    async def answer(self, request: Request, tools: Sequence[Json] = ()) -> Answer:
-        """Make one attempt.
+    async def answer(self, request: Request, tools: Sequence[OfferedTool] = ()) -> Answer:
+        """Make one attempt, with as many exchanges as its tools take.
 
         Raises:
             Failure: there is no answer.
-            StorageError: the exchange could not be recorded.
+            StorageError: an exchange could not be recorded.
         """
-        if tools:
-            raise SpecError("tools are not offered by this runner", where=f"models.{self._configuration.model}")
+        return await converse(request, tools, self._exchange)
+
+    def recorded(self, request: Request) -> bool:
+        """Say whether a recorded answer would be replayed: that of the first turn stands for all."""
+        return self._exchanges.recorded(request, self._provider.build_request(request))
+
+    async def close(self) -> None:
+        """Nothing is held: connections and cassette belong to the run."""
+
+    async def _exchange(self, request: Request) -> Answer:
+        """Make one exchange."""
         wire = self._provider.build_request(request)
         content = canonical.encode(wire.body)
         keyed = replace(wire, headers={**wire.headers, **self._key}) if self._key else wire
@@ -88,13 +97,6 @@ class HostedRunner:
             return await send(self._context, self._configuration, request, keyed, content)
 
         return await self._exchanges.answer(request, wire, canonical.digest(content), ask, self._read)
-
-    def recorded(self, request: Request) -> bool:
-        """Say whether a recorded answer would be replayed."""
-        return self._exchanges.recorded(request, self._provider.build_request(request))
-
-    async def close(self) -> None:
-        """Nothing is held: connections and cassette belong to the run."""
 
     def _read(self, reply: HttpReply) -> Answer:
         return self._provider.parse_reply(reply.status, reply.headers, reply.body)

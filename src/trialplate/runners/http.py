@@ -21,9 +21,8 @@ from typing import Any
 from trialplate.errors import FormatError, SpecError
 from trialplate.record import canonical
 from trialplate.record.entries import Usage
-from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration
-from trialplate.runners.base import Answer, Failure, Request, RunnerContext
+from trialplate.runners.base import Answer, Failure, OfferedTool, Request, RunnerContext
 from trialplate.runners.exchanges import Exchanges, send
 from trialplate.runners.providers import replies
 from trialplate.runners.providers.replies import snippet
@@ -60,7 +59,7 @@ class HttpRunner:
             sent = configuration.secret_sent
             self._key = {sent.get("header", "authorization"): sent.get("prefix", "Bearer ") + key}
 
-    async def answer(self, request: Request, tools: Sequence[Json] = ()) -> Answer:
+    async def answer(self, request: Request, tools: Sequence[OfferedTool] = ()) -> Answer:
         """Make one attempt.
 
         Raises:

@@ -26,7 +26,7 @@ from trialplate.record.entries import Usage
 from trialplate.record.flaws import MAX_INTEGER
 from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration
-from trialplate.runners.base import Answer, Failure, Request, RunnerContext
+from trialplate.runners.base import Answer, Failure, OfferedTool, Request, RunnerContext
 from trialplate.runners.exchanges import Exchanges
 from trialplate.runners.providers import replies
 from trialplate.transport.function_child import function_argv
@@ -71,7 +71,7 @@ class PythonRunner:
         self._argv = function_argv(_WORKER, context.project, f"{file}:{function}")
         self._environment = child_environment(context.environ, names)
 
-    async def answer(self, request: Request, tools: Sequence[Json] = ()) -> Answer:
+    async def answer(self, request: Request, tools: Sequence[OfferedTool] = ()) -> Answer:
         """Make one attempt.
 
         Raises:

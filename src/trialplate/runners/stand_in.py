@@ -26,7 +26,7 @@ from trialplate.record import codec
 from trialplate.record.entries import Usage
 from trialplate.record.frozen import Json, Value
 from trialplate.record.values import Configuration, Count, Short
-from trialplate.runners.base import Answer, Failure, FailureKind, Request, RunnerContext
+from trialplate.runners.base import Answer, Failure, FailureKind, OfferedTool, Request, RunnerContext
 
 __all__ = ["ScriptedAnswer", "ScriptedError", "StandInRunner", "make"]
 
@@ -93,7 +93,7 @@ class StandInRunner:
     def __init__(self, name: str) -> None:
         self._key = ("answers", name)
 
-    async def answer(self, request: Request, tools: Sequence[Json] = ()) -> Answer:
+    async def answer(self, request: Request, tools: Sequence[OfferedTool] = ()) -> Answer:
         """Return the scripted answer.
 
         Raises:

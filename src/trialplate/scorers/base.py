@@ -38,6 +38,8 @@ class Score:
 
     metrics: Mapping[str, float]
     """By metric name, each in [0, 1]."""
+    unknown: tuple[str, ...] = ()
+    """Metrics of the scorer that it could not tell this time; the others stand."""
     verdict: Literal["passed", "failed"] | None = None
     """None leaves the trial's verdict to the other scorers."""
     reason: str = ""
@@ -126,7 +128,8 @@ def text_of(scorer: values.Scorer, texts: Texts, role: str) -> Json | None:
 
 def pass_or_fail(scorer: values.Scorer, passed: bool, reason: str) -> Score:
     """Return a score of 1 that passes, or one of 0 that fails."""
-    return Score(metrics={scorer.metric: float(passed)}, verdict="passed" if passed else "failed", reason=reason)
+    metrics = dict.fromkeys(scorer.metrics, float(passed))
+    return Score(metrics=metrics, verdict="passed" if passed else "failed", reason=reason)
 
 
 def quoted(text: str) -> str:

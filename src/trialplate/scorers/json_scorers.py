@@ -9,7 +9,7 @@ json-subset   the answer is a JSON value that holds a reference: of an object ev
               stand beside them; of an array the same number of items, one by one; numbers by value, and true is not 1;
               texts to the character; null is null. A reference that is a text and begins with { or [ is read as JSON
 
-Setting of both: `parse`, see `scorers.json_answers`. An answer that is no JSON has failed; that is no error.
+Setting of both: `parse`, see `transport.json_answers`. An answer that is no JSON has failed; that is no error.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from trialplate.scorers.base import (
     require_settings,
     text_of,
 )
-from trialplate.scorers.json_answers import PARSES, NoJson, Parse, json_in
 from trialplate.scorers.text_match import INLINE_S, TIME_LIMIT_S
 from trialplate.spec.answer_schemas import FORMATS
+from trialplate.transport.json_answers import PARSES, NoJson, Parse, json_in
 
 __all__ = ["JsonSchemaScorer", "JsonSubsetScorer", "make_json_schema", "make_json_subset", "read_reference"]
 

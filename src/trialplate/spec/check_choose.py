@@ -27,7 +27,7 @@ def check_quantity(of: str, what: str, plan: Plan, place: str) -> None:
     Raises:
         SpecError: no scorer gives it, and it is not always there.
     """
-    metrics = {scorer.metric for scorer in plan.scorers}
+    metrics = {name for scorer in plan.scorers for name in scorer.metrics}
     if of not in metrics and of not in RATES and not draws_of(of):
         raise SpecError(f'{what}: no scorer gives "{of}"', where=place, hint=suggestion(of, {*metrics, *RATES}))
 

@@ -80,13 +80,15 @@ def _check_metrics(scorers: Sequence[Scorer], cases: Sequence[Case], where: _Whe
     """Two scorers give one metric only on different cases."""
     for index, scorer in enumerate(scorers):
         place = where(("scorers", scorer.name, "metric"))
-        if scorer.metric in RATES or draws_of(scorer.metric):
-            _refuse(place, f'"{scorer.metric}" is always there and is no scorer\'s', "name the metric otherwise")
+        taken = next((name for name in scorer.metrics if name in RATES or draws_of(name)), None)
+        if taken is not None:
+            _refuse(place, f'"{taken}" is always there and is no scorer\'s', "name the metric otherwise")
         for other in scorers[:index]:
-            if other.metric == scorer.metric:
+            shared = next((name for name in scorer.metrics if name in other.metrics), None)
+            if shared is not None:
                 both = next((c for c in cases if selects(scorer.cases, c) and selects(other.cases, c)), None)
                 if both is not None:
-                    message = f'"{other.name}" and "{scorer.name}" both give "{scorer.metric}" for case "{both.id}"'
+                    message = f'"{other.name}" and "{scorer.name}" both give "{shared}" for case "{both.id}"'
                     _refuse(place, message, "give each a metric of its own, or cases: that do not overlap")
 
 
@@ -146,7 +148,7 @@ def _unused(plan: Plan, matrix: Matrix, project: Project) -> Iterator[str]:
     for scorer in plan.scorers:
         if not any(selects(scorer.cases, case) for case in plan.test_set.cases):
             message, place = f"the scorer {scorer.name} applies to no case", where(("scorers", scorer.name, "cases"))
-            if scorer.metric in ruled:
+            if ruled.intersection(scorer.metrics):
                 _refuse(place, f"{message}, and a rule is about it", selector_hint(scorer.cases, project.cases))
             yield f"{place}: {message}"
 

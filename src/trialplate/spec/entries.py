@@ -25,17 +25,17 @@ from trialplate.spec.fields import (
     Text,
     check_path,
 )
+from trialplate.spec.providers import provider_of
 from trialplate.spec.request_entries import HeaderName, RequestEntry, ResponseEntry, check_address
 
 __all__ = [
     "RECORDED_RUNNERS",
-    "AnthropicModel",
     "Command",
     "CommandModel",
     "Function",
+    "HostedModel",
     "HttpModel",
     "ModelEntry",
-    "OpenAiCompatibleModel",
     "PricingEntry",
     "Profile",
     "ProviderEntry",
@@ -181,26 +181,36 @@ class TextModel(_Model):
     settings: Settings = Settings()
 
 
-class OpenAiCompatibleModel(TextModel):
-    """A server that speaks the chat completions interface."""
+class HostedModel(TextModel):
+    """A model that a provider hosts, or any server that speaks one of their interfaces; see `spec.providers`."""
 
-    runner: Literal["openai-compatible"]
-    url: Url
+    runner: Literal[
+        "openai",
+        "anthropic",
+        "google",
+        "mistralai",
+        "deepseek",
+        "xai",
+        "alibaba",
+        "moonshotai",
+        "openrouter",
+        "openai-compatible",
+    ]
+    url: Url | None = None
+    """The base address; the provider's own, if it is not written."""
     model: Short
     secret: Secret | None = None
+    """The provider's own variable, if it is not written."""
     system: Text | None = None
     served: Many[Short] = ()
+    structured: Literal["native", "json_object", "text", False] | None = None
+    accepts: Many[Short] | None = None
 
-
-class AnthropicModel(TextModel):
-    """A server that speaks Anthropic's Messages API."""
-
-    runner: Literal["anthropic"]
-    url: Url = "https://api.anthropic.com"
-    model: Short
-    secret: Secret = Secret(env="ANTHROPIC_API_KEY")
-    system: Text | None = None
-    served: Many[Short] = ()
+    @model_validator(mode="after")
+    def _has_an_address(self) -> HostedModel:
+        if self.url is None and provider_of(self.runner).url is None:
+            raise PydanticCustomError("url", '"url" is missing: this runner has no address of its own')
+        return self
 
 
 class HttpModel(_Model):
@@ -285,6 +295,6 @@ class StandInModel(_Model):
 
 
 ModelEntry = Annotated[
-    AnthropicModel | OpenAiCompatibleModel | HttpModel | CommandModel | PythonModel | StandInModel,
+    HostedModel | HttpModel | CommandModel | PythonModel | StandInModel,
     Field(discriminator="runner"),
 ]

@@ -17,6 +17,7 @@ from trialplate.spec.document import Document, Path
 from trialplate.spec.nearest import nearest
 from trialplate.spec.placeholders import INPUT
 from trialplate.spec.problems import Problem
+from trialplate.spec.providers import RUNNERS
 
 __all__ = ["CASE_FIELDS", "CASE_FILE_FIELDS", "LATER", "NEVER", "Refusal", "refuse"]
 
@@ -51,9 +52,8 @@ def _later(path: str, what: str, *values: str, cut: int = 0, hint: str = _HINT) 
     return Refusal(parts, f"{shown}: {what} {_NOT_YET}", frozenset(values), cut, hint)
 
 
-_HOSTED = ("openai", "google", "mistralai", "deepseek", "xai", "alibaba", "moonshotai", "openrouter")
-_RUNNERS = (*_HOSTED, "trace", "agent")
-_THIS_RUNNERS = "runners: anthropic, openai-compatible, http, command, python, stand-in"
+_RUNNERS = ("trace", "agent")
+_THIS_RUNNERS = f"runners: {', '.join(RUNNERS)}, http, command, python, stand-in"
 _SCORERS = ("similarity", "trajectory", "container", "checks", "judge")
 _THIS_SCORERS = "scorer types: exact, contains, regex, numeric, choice, json-schema, json-subset, command, python"
 _EACH = "take it out: each configuration is decided on by itself already"
@@ -74,7 +74,6 @@ LATER: tuple[Refusal, ...] = (
     _later("test_sets.*.defaults.checks_on_limit", "checks that run in a workspace"),
     _later("profiles.*.agent_args", "passing arguments to an agent"),
     _later("models.*.runner", "the runner {value}", *_RUNNERS, cut=1, hint=_THIS_RUNNERS),
-    _later("models.*.accepts", "skipping cases that a model cannot take"),
     _later("models.*.fallback", "forbidding or allowing answers from another model"),
     _later("models.*.adapter", "reading an agent's exit status, steps and cost"),
     _later("models.*.environment", "choosing where an agent runs"),
@@ -116,7 +115,7 @@ def _never(path: str, sentence: str, hint: str) -> Refusal:
 def _reserved() -> Iterator[Refusal]:
     """Yield what may not stand in the settings of a model or of a profile."""
     for place in ("models.*.settings", "profiles.*.settings"):
-        for key in ("model", "messages", "stream", "stream_options"):
+        for key in ("model", "messages", "stream_options"):
             yield _never(f"{place}.{key}", "is what the runner itself sends", "take it out")
         yield _never(f"{place}.n", "a trial asks for one answer", "take it out; repeats: N asks N times")
         for key in ("system", "prompt"):

@@ -31,11 +31,10 @@ from trialplate.record.values import (
 from trialplate.spec.commands import files_of
 from trialplate.spec.document import plain
 from trialplate.spec.entries import (
-    AnthropicModel,
     CommandModel,
+    HostedModel,
     HttpModel,
     ModelEntry,
-    OpenAiCompatibleModel,
     PricingEntry,
     Profile,
     PythonModel,
@@ -45,14 +44,14 @@ from trialplate.spec.entries import (
 )
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.project import Project
+from trialplate.spec.providers import provider_of
+from trialplate.spec.providers.base import wrong_settings
 from trialplate.spec.resolve_scorers import command_notes
 from trialplate.spec.stand_in import script
 
 __all__ = ["Vault", "configurations", "matrix_lines", "pass_mark"]
 
 _PORTS = {"http": 80, "https": 443}
-_MAX_TOKENS = 4096
-"""What a Messages request asks for at most where its author says nothing: the interface demands a number."""
 
 
 @dataclass(slots=True)
@@ -142,7 +141,7 @@ def configurations(project: Project, vault: Vault) -> tuple[tuple[Configuration,
             if isinstance(entry, PythonModel):
                 fields, notes = _python(entry, model, settings, texts, project)
             else:
-                assert isinstance(entry, OpenAiCompatibleModel | AnthropicModel)  # noqa: S101  there is no other
+                assert isinstance(entry, HostedModel)  # noqa: S101  there is no other
                 fields, notes = _hosted(entry, model, settings, texts, project, vault)
         else:
             if overlay.settings is not None and (overlay.settings.sent() or overlay.settings.documents):
@@ -210,29 +209,32 @@ def _documents(settings: Settings, project: Project, vault: Vault, where: str) -
 
 
 def _hosted(
-    entry: OpenAiCompatibleModel | AnthropicModel,
+    entry: HostedModel,
     model: str,
     settings: Settings,
     documents: list[PlanText],
     project: Project,
     vault: Vault,
 ) -> tuple[dict[str, Any], list[str]]:
-    endpoint = _endpoint(entry.url)
-    sent = plain(settings.sent())
-    if isinstance(entry, AnthropicModel):
-        longest = sent.setdefault("max_tokens", _MAX_TOKENS)
-        if type(longest) is not int or longest < 1:
-            place = project.document.where(("models", model, "settings", "max_tokens"))
-            hint = f"write settings: {{max_tokens: {_MAX_TOKENS}}}"
-            raise SpecError('"max_tokens": expected a whole number above 0', where=place, hint=hint)
+    provider = provider_of(entry.runner)
+    endpoint = _endpoint(entry.url or provider.url or "")
+    sent = {**provider.defaults, **plain(settings.sent())}
+    for name, wrong, hint in wrong_settings(provider, sent):
+        place = project.document.where(("models", model, "settings", name))
+        raise SpecError(f'"{name}": {wrong}', where=place, hint=hint)
     system = [] if entry.system is None else [vault.text("system", entry.system)]
+    formed = any(case.answer_format is not None or case.answer_schema is not None for case in project.cases)
+    mode = "none" if entry.structured is False else entry.structured or provider.shape
+    accepts = provider.accepts if entry.accepts is None else entry.accepts
     fields = {
         "model_id": entry.model,
         "endpoint": endpoint,
         "settings": sent,
         "texts": (*system, *documents),
-        "secret": entry.secret.env if entry.secret else None,
+        "secret": entry.secret.env if entry.secret else provider.key,
         "served": entry.served,
+        "structured": mode if formed else None,
+        "accepts": tuple(sorted(set(accepts))) if any(case.files for case in project.cases) else None,
     }
     return fields, [f"{model}: what answers as {entry.model} at {endpoint} is the server's own word"]
 

@@ -28,7 +28,7 @@ NOT_SERVED = frozenset(
     {"rejected_request", "http_status", "exit_status", "closed_connection", "timeout", "bad_reply", "too_long"}
 )
 """Causes without an answer, hence without a model's name."""
-NEVER_ERROR = frozenset({"empty", "refusal", "truncated", "rejected_request", "too_long"})
+NEVER_ERROR = frozenset({"empty", "refusal", "truncated", "rejected_request", "too_long", "bad_format", "max_turns"})
 """What only a model can do: calling it an error would take its failures out of the count."""
 
 
@@ -41,7 +41,7 @@ class CellChecks:
         self.configurations = {item.name: item for item in plan.configurations if item.name in matrix.counts}
         self.index = {case.id: number for number, case in enumerate(matrix.cases)}
         applicable = {case.id: matrix.applicable(case) for case in matrix.cases}
-        self.metrics = {case: frozenset(s.metric for s in scorers) for case, scorers in applicable.items()}
+        self.metrics = {case: frozenset(m for s in scorers for m in s.metrics) for case, scorers in applicable.items()}
         self.derivable = {case: all(s.type in PASS_FAIL_TYPES for s in scorers) for case, scorers in applicable.items()}
         self.sessions = 1
         """Times the run was opened."""

@@ -219,7 +219,7 @@ def _read_lines(view: RecordView, entry: LedgerEntry, ledger: LedgerView, report
             checks.start(body, where)
         elif isinstance(body, TrialEnd):
             checks.end(body, where)
-            view.commitments += filter(None, body.private.__dict__.values())
+            view.commitments += body.private.commitments.values()
             view.far_texts.update(filter(None, (body.finish, body.served, *body.requests)))
         elif isinstance(body, RunOpen):
             _check_open(view, body, entry, ledger, where, report)

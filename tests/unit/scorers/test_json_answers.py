@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialplate.scorers.json_answers import PARSES, NoJson, Parse, json_in
 from trialplate.scorers.reasoning import without_reasoning
+from trialplate.transport.json_answers import PARSES, NoJson, Parse, json_in
 
 CASES = Path(__file__).parents[2] / "vectors" / "cases" / "scorers"
 FENCED = json.loads((CASES / "fenced.json").read_text())

@@ -14,7 +14,7 @@ from trialplate.record import canonical
 from trialplate.record.entries import Usage
 from trialplate.record.values import Case, Configuration, PlanText
 from trialplate.runners.base import Answer, Failure, Request
-from trialplate.runners.providers.anthropic_messages import build_request, check_configuration, parse_reply
+from trialplate.runners.providers.anthropic import build_request, check_configuration, parse_reply
 
 COMMITMENT = "A" * 43
 

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of each hosted provider before anything is sent: one file of data each, found by the runner's name."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from trialplate.spec.providers.base import HostedProvider
+
+__all__ = ["RUNNERS", "provider_of"]
+
+RUNNERS = (
+    "openai",
+    "anthropic",
+    "google",
+    "mistralai",
+    "deepseek",
+    "xai",
+    "alibaba",
+    "moonshotai",
+    "openrouter",
+    "openai-compatible",
+)
+"""The runners of hosted models; each has a file of its name here, and one under `runners.providers`."""
+
+
+@cache
+def provider_of(runner: str) -> HostedProvider:
+    """Return what is known of a provider.
+
+    Args:
+        runner: one of `RUNNERS`.
+    """
+    found: HostedProvider = import_module(f"{__name__}.{runner.replace('-', '_')}").PROVIDER
+    return found
