@@ -77,7 +77,7 @@ class Case(Value):
     """Empty for a trace, which was asked elsewhere."""
     answer_format: str | None = None
     """How the answer is to be given, in words."""
-    answer_schema: Json | None = None
+    answer_schema: Mapping[str, Json] | None = None
     """JSON Schema of the answer, which is then a value and no text."""
     max_turns: Positive | None = None
     """Replies of the model in one attempt, with those that call tools."""

@@ -20,7 +20,7 @@ from trialplate.scorers.base import Score, ScorerError
 HOSTED = ["openai-compatible", "anthropic", "stand-in"]
 UNDER_TEST = sorted(FAR_END_RUNNERS)
 ON_THIS_MACHINE = ("command", "python")
-ERROR, FAILED = "error", "failed"
+ERROR, FAILED, LIMIT = "error", "failed", "limit"
 
 # kind: (hosted, the thing under test), each (outcome, cause, worth another attempt), once the request was sent
 TABLE: dict[str, tuple[tuple[str, str, bool], tuple[str, str, bool]]] = {
@@ -33,6 +33,7 @@ TABLE: dict[str, tuple[tuple[str, str, bool], tuple[str, str, bool]]] = {
     "bad_reply": ((ERROR, "bad_reply", False), (FAILED, "bad_reply", False)),
     "exit_status": ((ERROR, "exit_status", False), (FAILED, "exit_status", False)),
     "too_long": ((FAILED, "too_long", False), (FAILED, "too_long", False)),
+    "max_turns": ((LIMIT, "max_turns", False), (LIMIT, "max_turns", False)),
 }
 STATUSES: dict[int, tuple[tuple[str, str, bool], tuple[str, str, bool]]] = {
     400: ((FAILED, "rejected_request", False), (FAILED, "http_status", False)),
@@ -98,7 +99,7 @@ def test_failure_before_anything_was_sent_is_never_the_far_ends(kind: FailureKin
 def test_failure_of_its_own_has_zero_metrics_and_an_outage_has_none(kind: FailureKind, runner: str) -> None:
     """A failure of the model's own scores 0 everywhere; an outage is unknown, and never 0."""
     found = judged(kind, runner, status=400)
-    if found.outcome == FAILED:
+    if found.outcome in (FAILED, LIMIT):
         assert (found.metrics, found.verdict) == ({"correct": 0, "grounded": 0}, "failed")
     else:
         assert (found.metrics, found.verdict) == (None, None)

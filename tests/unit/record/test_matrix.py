@@ -12,7 +12,17 @@ from small_runs import COMMITMENT, DIGEST, asked, case, configuration, plan_of, 
 
 from trialplate.record.entries import Narrowing
 from trialplate.record.matrix import attempt_key, configuration_digest, model_key, narrow, selects
-from trialplate.record.values import AnswerRule, Limits, MatrixLine, PlanFile, PlanText, Pricing, Retry, Selector
+from trialplate.record.values import (
+    AnswerRule,
+    Limits,
+    MatrixLine,
+    PlanFile,
+    PlanText,
+    PlanTool,
+    Pricing,
+    Retry,
+    Selector,
+)
 
 
 @pytest.mark.parametrize(
@@ -153,6 +163,9 @@ _REACHES: list[dict[str, Any]] = [
     {"files": ()},
     {"subject": "v2"},
     {"subject": None},
+    {"structured": "native"},
+    {"tools": (PlanTool(name="calculator"),)},
+    {"plugin": "acme 1.0"},
 ]
 _LABELS: list[dict[str, Any]] = [
     {"name": "other"},
@@ -167,6 +180,7 @@ _LABELS: list[dict[str, Any]] = [
     {"limits": Limits(attempt_timeout_ms=1)},
     {"provider": "gateway"},
     {"answer": AnswerRule(reasoning="strip")},
+    {"accepts": ("image/png",)},
 ]
 
 

@@ -86,6 +86,7 @@ def test_end_whatever_the_engine_judges_holds(runner: str, kind: FailureKind, se
         verdict=judgement.verdict,
         metrics=judgement.metrics or {},
         ended_by=judgement.ended_by,
+        **({"served": "gpt-x", "calls": (Call(digest=DIGEST),)} if kind == "max_turns" else {}),
     )
     assert Lines(plan).start().end(end).codes == set()
 
