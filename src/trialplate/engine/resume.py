@@ -198,7 +198,7 @@ def _check_files(prepared: Prepared) -> None:
     """
     plan = prepared.plan
     used = [item for item in plan.configurations if item.name in prepared.matrix.counts]
-    pinned = [(file, "a model") for item in used for file in item.files]
+    pinned = [(file, "a model") for item in used for file in item.all_files]
     pinned += [(file, "a scorer") for scorer in plan.scorers for file in scorer.files]
     for file, whose in pinned:
         if not is_pinned(prepared.project, file):

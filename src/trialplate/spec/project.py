@@ -22,6 +22,7 @@ from trialplate.record.values import Case
 from trialplate.spec import later, problems, test_sets, yaml_strict
 from trialplate.spec.answer_schemas import check_schema
 from trialplate.spec.case_fields import Pin
+from trialplate.spec.case_forms import case_tools
 from trialplate.spec.commands import doubtful_words, files_of
 from trialplate.spec.document import MAX_BYTES, Document, decode_utf8, plain
 from trialplate.spec.document import Path as Place
@@ -143,8 +144,20 @@ def _part(root: Path, document: Document, author: AuthorPlan, index: int) -> tes
     given = entry.defaults
     data = _read(root, entry.file, where, test_sets.MAX_FILE_BYTES)
     pin = _pin_beside(root, entry.file)
+    tools = case_tools(document, ("test_sets", index, "defaults", "tools")) if given.tools else ()
     return test_sets.load(
-        test_sets.Source(entry.file, data, given.suite, given.tags, plain(given.meta), given.context, pin)
+        test_sets.Source(
+            file=entry.file,
+            data=data,
+            suite=given.suite,
+            tags=given.tags,
+            meta=plain(given.meta),
+            context=given.context,
+            answer_format=given.answer_format,
+            max_turns=given.max_turns,
+            tools=tools,
+            pin=pin,
+        )
     )
 
 
@@ -223,8 +236,8 @@ def _pinned(root: Path, document: Document, author: AuthorPlan) -> Iterator[tupl
 
 
 def _code(author: AuthorPlan) -> Iterator[tuple[Place, Command | Function]]:
-    """Yield the models and scorers that are programs or functions of the project, each with its place."""
-    for key, entries in (("models", author.models), ("scorers", author.scorers)):
+    """Yield the models, scorers and tools that are programs or functions of the project, each with its place."""
+    for key, entries in (("models", author.models), ("scorers", author.scorers), ("tools", author.tools)):
         for name, entry in entries.items():
             if isinstance(entry, Command | Function):
                 yield (key, name), entry
@@ -240,6 +253,8 @@ def _schemas(root: Path, document: Document, author: AuthorPlan) -> Iterator[tup
                 yield name, *check_schema(yaml_strict.load(data, entry.schema_), ())
             else:
                 yield name, *check_schema(document, place)
+    for tool in author.tools:
+        yield f"tools.{tool}", *check_schema(document, ("tools", tool, "parameters"))
 
 
 def _doubts(root: Path, document: Document, author: AuthorPlan) -> Iterator[str]:

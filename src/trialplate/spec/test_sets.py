@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 from trialplate.errors import FormatError, SpecError
 from trialplate.record import canonical, values
 from trialplate.record.frozen import Json
-from trialplate.record.values import Case
+from trialplate.record.values import Case, CaseTool
 from trialplate.spec import csv_strict, json_places, yaml_strict
 from trialplate.spec.case_fields import COLUMNS, Pin, check_columns, from_cells, from_document
 from trialplate.spec.document import Document, Place, decode_utf8
@@ -59,6 +59,9 @@ class Source:
     tags: tuple[str, ...] = ()
     meta: Mapping[str, Json] = field(default_factory=dict)
     context: tuple[str, ...] = ()
+    answer_format: str | None = None
+    max_turns: int | None = None
+    tools: tuple[CaseTool, ...] = ()
     pin: Pin = _without_project
     """Gives the digest of a case's file."""
 
@@ -169,8 +172,8 @@ def _take(case: Case, place: str, cases: list[Case], places: dict[str, str]) -> 
 
 
 def _with_defaults(cases: Iterable[Case], source: Source) -> Iterator[Case]:
-    """Give cases their file's suite and context where they have none, and its tags and meta beside their own."""
-    if not (source.suite or source.tags or source.meta or source.context):
+    """Give cases their file's tags and meta beside their own, and whatever else it says where they say nothing."""
+    if source == Source(source.file, source.data, pin=source.pin):
         yield from cases
         return
     for case in cases:
@@ -180,6 +183,11 @@ def _with_defaults(cases: Iterable[Case], source: Source) -> Iterator[Case]:
             tags=tuple(tags),
             meta={**source.meta, **case.meta},
             context=case.context or source.context,
+            answer_format=case.answer_format
+            if case.answer_schema is not None
+            else case.answer_format or source.answer_format,
+            max_turns=case.max_turns or source.max_turns,
+            tools=case.tools or source.tools,
         )
 
 

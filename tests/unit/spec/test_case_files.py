@@ -190,9 +190,8 @@ def test_defaults_fill_what_is_absent_and_stand_beside_what_adds_up(project_at: 
 @pytest.mark.parametrize(
     ("key", "words"),
     [
-        ("answer_format: word", "a format that the answer must have is not in this version"),
-        ("max_turns: 3", "is not in this version"),
-        ("tools: [{name: x}]", "offering tools to a model is not in this version"),
+        ("max_turns: 0", "at least 1"),
+        ("tools: [{name: x, max_cals: 3}]", 'unknown key "max_cals"'),
         ("references: [x]", 'unknown key "references"'),
         ("tag: [x]", 'did you mean "tags"?'),
         ("context: 7", "expected a text, or a list of texts"),
