@@ -113,9 +113,9 @@ def test_url_is_the_base_with_the_path_added(endpoint: str, url: str) -> None:
     assert build_request(request(configuration(endpoint=endpoint))).url == url
 
 
-@pytest.mark.parametrize("key", ["model", "messages", "stream"])
+@pytest.mark.parametrize("key", ["model", "messages", "stream_options"])
 def test_configuration_with_a_reserved_setting_is_refused(key: str) -> None:
-    """`stream: true` in the settings would break the parsing; `messages` would replace the question."""
+    """`messages` would replace the question."""
     with pytest.raises(SpecError) as caught:
         build_request(request(configuration(settings={key: True})))
     assert caught.value.code == "RESERVED"

@@ -1,40 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chat-completions wire format, two pure functions: what is sent for a request, and what a reply means.
+"""The chat-completions wire format, as data where providers differ: what is sent for a request.
 
-What is sent: `model`, `messages`, and the configuration's settings as they are. Messages are one system message, if the
-model has a system text, and one user message: every document in order ("Document: NAME", an empty line, its text, an
-empty line), then the case's input.
+What is sent: `model`, `messages`, and the configuration's settings under the names that the interface has for them.
+Messages are one system message, if the model has a system text; what is said about the form of the answer, each in a
+message of its own; one user message; and then, for each turn so far, the model's message as it came and one message for
+each result, in the order of the calls.
 
-What is read of a reply: the first choice's content, as text or as a list of parts of which the text parts are joined
-without a separator; its refusal; why it stopped; the usage in detail; the model that answered; the reply's ids.
-A missing count is unknown and stays None. A reply that is no JSON, that holds a key twice, or that has no choice is
-`bad_reply`; an error object inside a status 200 is `http_status` with the code that stands in it. A stream that was not
-asked for is read as what it comes to (`openai_stream`).
+The user message is one text: every document in order ("Document: NAME", an empty line, its text, an empty line), then
+the case's input. With files it is a list of parts: each file in order as a part `[file: NAME]` and, if it is sent, one
+with its bytes, and that text last. A text alone stays a plain string, since not every server takes a list.
 
-Source: OpenAI API reference, "Create chat completion" and "The chat completion object"; `cache_write_tokens`,
-`reasoning` and error objects in choices are what routers in front of other models add.
+`tool_choice` and `strict` of a function are left at what they are without being sent: "auto" and false.
+
+Source: OpenAI API reference, "Create chat completion" and "The chat completion object" (openai-python 2.x,
+types/chat); guides "Function calling", "Images and vision", "File inputs".
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from typing import Any
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
-from trialplate.record import canonical
-from trialplate.record.entries import Usage
 from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration
-from trialplate.runners.base import Answer, Failure, Request
-from trialplate.runners.providers import openai_stream, prompts, replies
-from trialplate.runners.providers.replies import count, is_short, snippet
+from trialplate.runners.base import Answer, Attachment, Request, Tool, Turn
+from trialplate.runners.providers import openai_replies, prompts
+from trialplate.runners.providers.replies import sendable
 from trialplate.transport.http import HttpRequest
 
-__all__ = ["RESERVED", "build_request", "check_configuration", "key_headers", "parse_reply"]
+__all__ = ["RESERVED", "Dialect", "build_request", "check_configuration", "content_part", "data_url", "key_headers"]
+__all__ += ["parse_reply"]
 
-RESERVED = ("messages", "model", "stream")
+RESERVED = ("messages", "model", "stream_options")
 """Keys of the body that this client owns."""
 _PATH = "/chat/completions"
+
+
+def data_url(file: Attachment) -> str:
+    """Return a file's bytes as an address that holds them."""
+    return f"data:{file.type};base64,{base64.b64encode(file.data).decode()}"
+
+
+def content_part(file: Attachment, detail: str | None) -> dict[str, Json]:
+    """Return a file as a part of a message: an image as `image_url`, anything else as `file`."""
+    if file.type.startswith("image/"):
+        seen = {"url": data_url(file), **({} if detail is None else {"detail": detail})}
+        return {"type": "image_url", "image_url": seen}
+    return {"type": "file", "file": {"filename": file.name, "file_data": data_url(file)}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect(openai_replies.Reading):
+    """How a provider's chat completions differ from OpenAI's; a provider's module holds one and two functions."""
+
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Sent beside those of every request, names in lower case."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Where a setting goes whose field is called otherwise; "a.b" is the member b of the object a."""
+    instructions: Literal["user", "system", "prompt"] = "user"
+    """What is said about the form: messages of this role, or the beginning of the prompt itself."""
+    schema: Mapping[str, Json] = field(default_factory=lambda: {"name": "response", "strict": True})
+    """What stands beside the schema in `json_schema`."""
+    parts: bool = False
+    """The user message is a list of parts also where it is a text alone."""
+    part: Callable[[Attachment, str | None], dict[str, Json]] = content_part
+    """Makes the part of a file."""
+    details: Mapping[str, str] = field(default_factory=dict)
+    """How each image detail is called here; one that is not in it is not sent."""
+    replayed: tuple[str, ...] = ()
+    """Of these fields of a message with tool calls, the first that it has goes back with it."""
+
+
+_PLAIN = Dialect()
 
 
 def check_configuration(configuration: Configuration) -> None:
@@ -43,7 +82,9 @@ def check_configuration(configuration: Configuration) -> None:
     Raises:
         SpecError: reserved settings, no model id, or an endpoint that is no plain http(s) URL.
     """
-    prompts.check(configuration, RESERVED)
+    formed = ("response_format",) if configuration.structured in ("native", "json_object") else ()
+    offered = ("tools",) if configuration.tools else ()
+    prompts.check(configuration, (*RESERVED, *formed, *offered))
     prompts.endpoint(configuration, _PATH)
 
 
@@ -52,135 +93,89 @@ def key_headers(key: str) -> dict[str, str]:
     return {"authorization": f"Bearer {key}"}
 
 
-def build_request(request: Request) -> HttpRequest:
-    """Return what is sent for one attempt, the key excepted.
+def build_request(request: Request, dialect: Dialect = _PLAIN) -> HttpRequest:
+    """Return what is sent for the next turn of an attempt, the key excepted.
 
     Raises:
         SpecError: see `check_configuration`.
     """
     configuration = request.configuration
     check_configuration(configuration)
-    system = [{"role": "system", "content": text} for text in prompts.system(request)]
-    messages = [*system, {"role": "user", "content": prompts.user(request)}]
+    body: dict[str, Json] = prompts.renamed(configuration.settings, dialect.names)
+    body["model"] = configuration.model_id
+    body["messages"] = _messages(request, dialect)
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    if request.shape is not None and request.shape.mode == "native":
+        form = {**dialect.schema, "schema": request.shape.schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": form}
+    elif request.shape is not None and request.shape.mode == "json_object":
+        body["response_format"] = {"type": "json_object"}
+    streamed = body.get("stream") is True
+    if streamed:
+        body["stream_options"] = {"include_usage": True}
     return HttpRequest(
         url=prompts.endpoint(configuration, _PATH),
         headers={
-            "accept": "application/json",
+            "accept": "text/event-stream" if streamed else "application/json",
             "accept-encoding": "identity",
             "content-type": "application/json",
             "x-client-request-id": request.request_id,
+            **dialect.headers,
         },
-        body={**configuration.settings, "model": configuration.model_id, "messages": messages},
+        body=body,
     )
 
 
-# ---------------------------------------------------------------------------------------------------------- reply
+def _messages(request: Request, dialect: Dialect) -> list[Json]:
+    made: list[Json] = [{"role": "system", "content": text} for text in prompts.system(request)]
+    if dialect.instructions != "prompt":
+        made += [{"role": dialect.instructions, "content": text} for text in request.instructions]
+    made.append({"role": "user", "content": _prompt(request, dialect)})
+    for turn in request.turns:
+        made += _turn(turn, dialect)
+    return made
 
 
-def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
-    """Return the answer in a reply.
+def _prompt(request: Request, dialect: Dialect) -> Json:
+    """Return the user message's content: a plain text wherever that says it all."""
+    text = prompts.user(request)
+    if dialect.instructions == "prompt":
+        text = "\n\n".join([*request.instructions, text])
+    if not any(file.native for file in request.files) and not dialect.parts:
+        return "".join([*(f"{prompts.announced(file)}\n\n" for file in request.files), text])
+    parts: list[Json] = []
+    for file in request.files:
+        parts.append({"type": "text", "text": prompts.announced(file)})
+        if file.native:
+            parts.append(dialect.part(file, dialect.details.get(file.detail or "")))
+    return [*parts, {"type": "text", "text": text}]
 
-    Args:
-        status: of the reply.
-        headers: names in lower case.
-        body: the whole body.
+
+def _tool(tool: Tool) -> Json:
+    about = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": about}
+
+
+def _turn(turn: Turn, dialect: Dialect) -> list[Json]:
+    """Return the model's message and the results, as they go back."""
+    message: Any = turn.reply.replay
+    if not isinstance(message, dict):
+        raise RuntimeError("a turn of this conversation was read by another provider")
+    said: dict[str, Json] = {"role": "assistant", "content": message.get("content")}
+    for name in [name for name in dialect.replayed if message.get(name) is not None][:1]:
+        said[name] = message[name]
+    said["tool_calls"] = message["tool_calls"]
+    results = [
+        {"role": "tool", "tool_call_id": result.call.id, "content": sendable(result.text)} for result in turn.results
+    ]
+    return [said, *results]
+
+
+def parse_reply(status: int, headers: Mapping[str, str], body: bytes, dialect: Dialect = _PLAIN) -> Answer:
+    """Return the answer in a reply; see `openai_replies.parse_reply`.
 
     Raises:
-        Failure: `http_status` for a status other than 2xx or an error object inside a 200; `bad_reply` for a reply
-            without an answer; `transport` for one that was cut where its length was not declared.
+        Failure: there is none.
     """
-    value = replies.read_json(body)
-    if not 200 <= status <= 299:
-        message = f"status {status}: {replies.error_text(value) or snippet(body)}"
-        raise _failure("http_status", message, value, headers, body, status=status)
-    if headers.get("content-type", "").startswith("text/event-stream"):
-        value = openai_stream.assembled(body)
-        if value is None:
-            raise _failure("transport", f"the stream broke off: {snippet(body)}", None, headers, body)
-    value = replies.require_object(value, headers, body)
-    choices = value.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
-    for holder in (value, choice or {}):
-        if holder.get("error") is not None:
-            code = replies.error_code(holder["error"])
-            message = f"an error inside a status {status}: {replies.error_text(holder) or snippet(body)}"
-            raise _failure("http_status", message, value, headers, body, status=code or status)
-    if choice is None:
-        raise _failure("bad_reply", f"the reply has no choice: {snippet(body)}", value, headers, body)
-    return _answer(value, choice, headers, body)
-
-
-def _answer(value: dict[str, Any], choice: dict[str, Any], headers: Mapping[str, str], body: bytes) -> Answer:
-    message = choice.get("message")
-    if not isinstance(message, dict):
-        raise _failure("bad_reply", f"the choice has no message: {snippet(body)}", value, headers, body)
-    content = message.get("content")
-    if content is not None and not isinstance(content, str | list):
-        text = f"the content is neither text nor a list of parts: {snippet(body)}"
-        raise _failure("bad_reply", text, value, headers, body)
-    text, refused, others = _content(content)
-    refusal = message.get("refusal") if isinstance(message.get("refusal"), str) else ""
-    refusal = refusal or refused
-    finish = choice.get("finish_reason")
-    served = value.get("model")
-    return Answer(
-        text=text or refusal,
-        usage=_usage(value.get("usage")),
-        finish=finish if is_short(finish) else None,
-        served=served if isinstance(served, str) and served else None,
-        request_ids=replies.request_ids(value, headers),
-        received=len(body),
-        transcript=_transcript(message, others),
-        refusal=bool(refusal) and not text,
-    )
-
-
-def _content(content: str | list[Any] | None) -> tuple[str, str, list[str]]:
-    """Return the text, the refusal among the parts, and the types of the parts that were left out."""
-    if not isinstance(content, list):
-        return content or "", "", []
-    texts, refusals, others = [], [], []
-    for part in content:
-        kind = part.get("type") if isinstance(part, dict) else None
-        if kind == "text" and isinstance(part.get("text"), str):
-            texts.append(part["text"])
-        elif kind == "refusal" and isinstance(part.get("refusal"), str):
-            refusals.append(part["refusal"])
-        else:
-            others.append(kind if is_short(kind) else "unknown")
-    return "".join(texts), "".join(refusals), others
-
-
-def _transcript(message: dict[str, Any], others: list[str]) -> Json | None:
-    """Return what came with the text and is no answer, in a form that canonical JSON can hold."""
-    found: dict[str, Json] = {}
-    if others:
-        found["ignored_parts"] = others
-    for key in ("reasoning_content", "reasoning"):
-        if isinstance(message.get(key), str) and message[key]:
-            found.setdefault("reasoning", canonical.text_out(message[key]))
-    if message.get("tool_calls"):
-        found["tool_calls"] = canonical.text_out(json.dumps(message["tool_calls"], ensure_ascii=False))
-    return found or None
-
-
-def _usage(raw: Any) -> Usage | None:
-    """Return the counts that are there; None if there are none. An explicit zero stays zero."""
-    if not isinstance(raw, dict):
-        return None
-    into, out = raw.get("prompt_tokens_details"), raw.get("completion_tokens_details")
-    usage = Usage(
-        input=count(raw, "prompt_tokens"),
-        output=count(raw, "completion_tokens"),
-        cache_read=count(into, "cached_tokens"),
-        cache_write=count(into, "cache_write_tokens"),
-        reasoning=count(out, "reasoning_tokens"),
-    )
-    return None if usage == Usage() else usage
-
-
-def _failure(
-    kind: Any, message: str, value: Any, headers: Mapping[str, str], body: bytes, status: int | None = None
-) -> Failure:
-    usage = _usage(value.get("usage")) if isinstance(value, dict) else None
-    return replies.failure(kind, message, value, headers, body, status=status, usage=usage)
+    return openai_replies.parse_reply(status, headers, body, dialect)

@@ -7,17 +7,18 @@ an empty line, its text, an empty line) before the case's input. So two provider
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from trialplate.errors import SpecError
+from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration
-from trialplate.runners.base import Request
+from trialplate.runners.base import Attachment, Request
 from trialplate.runners.providers.replies import shown
 
-__all__ = ["check", "endpoint", "system", "user"]
+__all__ = ["announced", "check", "endpoint", "renamed", "system", "user"]
 
 
 def check(configuration: Configuration, reserved: Iterable[str]) -> None:
@@ -45,6 +46,25 @@ def user(request: Request) -> str:
     """Return the documents and the case's input as one text."""
     documents = [f"Document: {name}\n\n{text}\n\n" for name, text in _texts(request, "document")]
     return "".join([*documents, request.case.input])
+
+
+def announced(file: Attachment) -> str:
+    """Return what a model is told of every file, also of one that it must open with a tool."""
+    return f"[file: {file.name}]"
+
+
+def renamed(settings: Mapping[str, Json], names: Mapping[str, str]) -> dict[str, Json]:
+    """Return settings as fields of a request.
+
+    Args:
+        settings: by the names that authors write.
+        names: the field of each that is called otherwise; "a.b" is the member b of the object a.
+    """
+    made: dict[str, Json] = {}
+    for name, value in settings.items():
+        outer, _, inner = names[name].partition(".") if name in names else (name, "", "")
+        made[outer] = {**made.get(outer, {}), inner: value} if inner else value
+    return made
 
 
 def _texts(request: Request, role: str) -> list[tuple[str, Any]]:

@@ -16,7 +16,7 @@ from trialplate.record.flaws import MAX_INTEGER
 from trialplate.runners.base import Failure
 
 __all__ = ["SNIPPET", "UNREADABLE", "count", "error_code", "error_text", "failure", "is_short", "read_json"]
-__all__ += ["request_ids", "require_object", "shown", "snippet", "unreadable"]
+__all__ += ["request_ids", "require_object", "sendable", "shown", "snippet", "unreadable"]
 
 SNIPPET = 200
 """Characters of a foreign text that a message quotes."""
@@ -131,6 +131,17 @@ def error_text(value: Any) -> str:
         if isinstance(found, str) and found:
             return shown(found)
     return ""
+
+
+def sendable(value: Any) -> Any:
+    """Return what came from elsewhere as it can be sent: lone surrogates, which no UTF-8 holds, are U+FFFD in it."""
+    if isinstance(value, str):
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, list):
+        return [sendable(item) for item in value]
+    if isinstance(value, dict):
+        return {sendable(name): sendable(item) for name, item in value.items()}
+    return value
 
 
 def snippet(body: bytes) -> str:
