@@ -21,7 +21,7 @@ from trialplate.record import canonical
 from trialplate.record.entries import Usage
 from trialplate.record.values import Case, Configuration, Limits
 from trialplate.runners.base import Answer, Failure, Request, RunnerContext
-from trialplate.runners.hosted import make_openai_compatible as make
+from trialplate.runners.hosted import make
 from trialplate.transport.cassette import Cassette
 from trialplate.transport.http import HttpClient
 

@@ -16,7 +16,7 @@ from trialplate.record import canonical
 from trialplate.record.entries import Usage
 from trialplate.record.values import Case, Configuration, Limits
 from trialplate.runners.base import Answer, Failure, Request, RunnerContext
-from trialplate.runners.hosted import make_anthropic
+from trialplate.runners.hosted import make
 from trialplate.transport.cassette import Cassette
 from trialplate.transport.http import HttpClient
 
@@ -57,7 +57,7 @@ def asking(url: str, client: HttpClient, cassette: Cassette | None = None, **cha
     fields |= {"model_id": "m-small", "endpoint": url, "settings": {"max_tokens": 64}}
     asked = Configuration(**{**fields, **changes})
     context = RunnerContext(project=Path(), environ={"CLAUDE_KEY": KEY}, cassette=cassette, http=lambda: client)
-    runner = make_anthropic(asked, context)
+    runner = make(asked, context)
 
     async def ask(case: str = "q1", repeat: int = 1, timeout_s: float = 30.0) -> Answer:
         request = Request(

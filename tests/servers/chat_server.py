@@ -7,8 +7,8 @@ somebody's own, with `{"answer": ...}`. What it does next is said by steps, the
 form of the case files in tests/vectors/cases/http: `status`, `headers`, `json` or `body`, `delay_ms`, `sse`, and
 `close` ("rst": reset before a reply; "eof": end after what was sent). Besides those: `hang` (never answers), `drip`
 (the body in pieces of so many bytes), `no_length` (only the end of the connection ends the body). The last step
-repeats; "@httpdate+3" in a header means now + 3 s. Without steps every request is answered by `answer(body)`, after
-`delay_s`, or with 429 if it is one too many for `requests_per_second`. `gather` holds all replies back until so many
+repeats; "@httpdate+3" in a header means now + 3 s. Without steps every request is answered by `answer(body)` (a text, or
+of a chat completion the message that calls tools), after `delay_s`, or with 429 if it is one too many for `requests_per_second`. `gather` holds all replies back until so many
 are open.
 
     async with ChatServer(steps) as server:
@@ -116,7 +116,7 @@ class ChatServer:
         self,
         steps: Sequence[Step] = (),
         *,
-        answer: Callable[[Any], str] = lambda body: "Paris",
+        answer: Callable[[Any], Any] = lambda body: "Paris",
         delay_s: float = 0.0,
         gather: int = 0,
         requests_per_second: int | None = None,
@@ -195,10 +195,11 @@ class ChatServer:
                 {"answer": self._answer(body), "usage": {"in": 3, "out": 1}}, 200, {"x-request-id": f"s-{number}"}
             )
         prompt = "\n".join(str(message.get("content")) for message in body["messages"])
-        text = self._answer(body)
-        return _json(
-            completion(text, model=body["model"], number=number, prompt=prompt), 200, {"x-request-id": f"req-{number}"}
-        )
+        said = self._answer(body)
+        made = completion(said if isinstance(said, str) else "", model=body["model"], number=number, prompt=prompt)
+        if not isinstance(said, str):
+            made["choices"][0] |= {"message": {"role": "assistant", "content": None, **said}, "finish_reason": "tool_calls"}
+        return _json(made, 200, {"x-request-id": f"req-{number}"})
 
     def _message(self, seen: Seen, number: int) -> web.Response:
         """Answer a Messages request, or refuse it as the real server does."""
