@@ -62,7 +62,11 @@ def calls(*expressions: str) -> dict[str, Any]:
     """Return a message that calls the calculator."""
     return {
         "tool_calls": [
-            {"id": f"call_{i}", "type": "function", "function": {"name": "calculator", "arguments": json.dumps({"expression": e})}}
+            {
+                "id": f"call_{i}",
+                "type": "function",
+                "function": {"name": "calculator", "arguments": json.dumps({"expression": e})},
+            }
             for i, e in enumerate(expressions)
         ]
     }
@@ -107,7 +111,9 @@ def test_model_calls_a_tool_and_answers_with_its_result(tmp_path: Path) -> None:
         (["sleep"], "took longer than 5 s"),
     ],
 )
-def test_failure_of_a_tool_is_told_to_the_model_and_is_no_end(tmp_path: Path, expressions: list[str], told: str) -> None:
+def test_failure_of_a_tool_is_told_to_the_model_and_is_no_end(
+    tmp_path: Path, expressions: list[str], told: str
+) -> None:
     """The model may do better; here it gives the right answer all the same."""
     with ServerThread(ChatServer(answer=lambda body: "51" if results(body) else calls(*expressions))) as server:
         made = project(tmp_path, server.url)
@@ -142,7 +148,12 @@ def test_model_that_never_ends_is_at_its_limit(tmp_path: Path) -> None:
         made.run()
         assert len(server.requests) == 3
     end = end_of(made)
-    assert (end["outcome"], end["cause"], end["metrics"], len(end["calls"])) == ("limit", "max_turns", {"correct": 0}, 3)
+    assert (end["outcome"], end["cause"], end["metrics"], len(end["calls"])) == (
+        "limit",
+        "max_turns",
+        {"correct": 0},
+        3,
+    )
     assert made.codes() == set()
 
 
@@ -220,7 +231,9 @@ def test_unstructured_takes_the_whole_reply(tmp_path: Path) -> None:
         ("", "failed", "empty"),
     ],
 )
-def test_value_is_read_from_the_one_object_of_the_reply(tmp_path: Path, said: str, outcome: str, cause: str | None) -> None:
+def test_value_is_read_from_the_one_object_of_the_reply(
+    tmp_path: Path, said: str, outcome: str, cause: str | None
+) -> None:
     """Nothing is guessed: what is not in the form is the model's own failure, and counts as 0."""
     with ServerThread(ChatServer(answer=lambda body: said)) as server:
         made = project(tmp_path, server.url, VALUE)

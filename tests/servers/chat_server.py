@@ -198,7 +198,10 @@ class ChatServer:
         said = self._answer(body)
         made = completion(said if isinstance(said, str) else "", model=body["model"], number=number, prompt=prompt)
         if not isinstance(said, str):
-            made["choices"][0] |= {"message": {"role": "assistant", "content": None, **said}, "finish_reason": "tool_calls"}
+            made["choices"][0] |= {
+                "message": {"role": "assistant", "content": None, **said},
+                "finish_reason": "tool_calls",
+            }
         return _json(made, 200, {"x-request-id": f"req-{number}"})
 
     def _message(self, seen: Seen, number: int) -> web.Response:

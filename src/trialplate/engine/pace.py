@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from trialplate.record.values import Configuration, Plan, Provider
 from trialplate.rules.cells import CALLING_RUNNERS, FAR_END_RUNNERS
-from trialplate.spec.limits import provider_of
+from trialplate.spec.accounts import account_of
 
 __all__ = ["LONGEST_BLOCK_S", "REFUSALS", "Account", "Bucket", "Hold", "Meter", "Pace", "Waiting"]
 
@@ -229,10 +229,10 @@ class Pace:
         for item in plan.configurations:
             if plan.cache == "replay" and item.runner in CALLING_RUNNERS:
                 continue  # nobody is asked
-            provider = shared.get(provider_of(item))
+            provider = shared.get(account_of(item))
             if provider is None and item.runner in WITHOUT_HTTP and not _limits(item):
                 continue
-            account, *of_provider = self._account(provider_of(item), provider, now)
+            account, *of_provider = self._account(account_of(item), provider, now)
             if item.model not in models:
                 limits = item.limits
                 models[item.model] = _buckets(item.model, limits.requests_per_minute, limits.tokens_per_minute, now)

@@ -17,7 +17,6 @@ from trialplate.rules.cells import CALLING_RUNNERS
 from trialplate.spec.fields import (
     Author,
     EnvName,
-    Exact,
     FilePath,
     Many,
     Milliseconds,
@@ -25,6 +24,7 @@ from trialplate.spec.fields import (
     Text,
     check_path,
 )
+from trialplate.spec.pricing import PricingForm
 from trialplate.spec.providers import provider_of
 from trialplate.spec.request_entries import HeaderName, RequestEntry, ResponseEntry, check_address
 
@@ -36,7 +36,6 @@ __all__ = [
     "HostedModel",
     "HttpModel",
     "ModelEntry",
-    "PricingEntry",
     "Profile",
     "ProviderEntry",
     "PythonModel",
@@ -94,31 +93,10 @@ class SentSecret(Secret):
     """Before the key: `Bearer ` in `authorization`, nothing in another header, unless it is written."""
 
 
-class PricingEntry(Author):
-    """Prices per million tokens."""
-
-    currency: Annotated[str, Field(pattern="^[A-Z]{3}$")] = "USD"
-    input: Exact
-    output: Exact
-    cache_read: Exact | None = None
-    cache_write: Exact | None = None
-    reasoning: Exact | None = None
-
-
 def _form(value: Any) -> str:
     if isinstance(value, str):
         return "as a word"
     return "as a list" if isinstance(value, list) else "as a map"
-
-
-def _pricing_form(value: Any) -> str:
-    return "as a word" if isinstance(value, str) else "as a map"
-
-
-Pricing = Annotated[
-    Annotated[Literal["free"], Tag("as a word")] | Annotated[PricingEntry, Tag("as a map")],
-    Discriminator(_pricing_form),
-]
 
 
 class Retry(Author):
@@ -147,6 +125,7 @@ class ProviderEntry(Author):
     requests_per_minute: PerMinute | None = None
     tokens_per_minute: PerMinute | None = None
     concurrency: Annotated[int, Field(ge=1, le=1000)] | None = None
+    pricing: PricingForm | None = None
 
 
 class AnswerEntry(Author):
@@ -158,7 +137,7 @@ class AnswerEntry(Author):
 class _Model(Author):
     """What every model entry may say."""
 
-    pricing: Pricing | None = None
+    pricing: PricingForm | None = None
     retry: Retry = Retry()
     limits: Limits = Limits()
     provider: Short | None = None

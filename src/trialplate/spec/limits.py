@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from trialplate.errors import SpecError
 from trialplate.record import canonical
@@ -20,6 +19,7 @@ from trialplate.record.frozen import Json
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import Budget, Case, Configuration, Plan, Provider
 from trialplate.rules.cost import cost_of
+from trialplate.spec.accounts import account_of
 from trialplate.spec.document import Path
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.project import Project
@@ -33,7 +33,6 @@ __all__ = [
     "budget_of",
     "check_limits",
     "laid_over",
-    "provider_of",
     "providers_of",
 ]
 
@@ -122,22 +121,13 @@ def _bytes(text: Json) -> int:
 # ------------------------------------------------------------------------------------------------ from author to plan
 
 
-def provider_of(configuration: Configuration) -> str:
-    """Return the account behind a configuration: what the author says, else the endpoint's host, else the runner."""
-    if configuration.provider is not None:
-        return configuration.provider
-    if configuration.endpoint is not None:
-        return urlsplit(configuration.endpoint).netloc
-    return configuration.runner
-
-
 def providers_of(project: Project, configurations: Sequence[Configuration]) -> tuple[Provider, ...]:
     """Return the limits of the providers that the author names.
 
     Raises:
         SpecError: no model is behind that provider; a limit that is not applied must not look like one.
     """
-    known = {provider_of(item) for item in configurations}
+    known = {account_of(item) for item in configurations}
     made = []
     for name, entry in project.author.providers.items():
         if name not in known:
@@ -146,7 +136,9 @@ def providers_of(project: Project, configurations: Sequence[Configuration]) -> t
                 where=project.document.where(("providers", name), key=True),
                 hint=suggestion(name, known),
             )
-        made.append(Provider(name=name, **entry.model_dump()))
+        limits = entry.model_dump(exclude={"pricing"}, exclude_none=True)
+        if limits:
+            made.append(Provider(name=name, **limits))
     return tuple(made)
 
 
@@ -202,7 +194,7 @@ def check_limits(plan: Plan, matrix: Matrix, bounds: Mapping[str, AttemptBounds]
         limits: list[tuple[Path, int | None]] = [
             (("models", item.model, "limits", "tokens_per_minute"), item.limits.tokens_per_minute)
         ]
-        if (provider := shared.get(provider_of(item))) is not None:
+        if (provider := shared.get(account_of(item))) is not None:
             limits.append((("providers", provider.name, "tokens_per_minute"), provider.tokens_per_minute))
         for path, limit in limits:
             if limit is not None:

@@ -27,6 +27,7 @@ from trialplate.spec.fields import (
     Text,
 )
 from trialplate.spec.marks import MarkEntry
+from trialplate.spec.pricing import PricingForm
 from trialplate.spec.scorer_entries import ScorerEntry
 from trialplate.spec.tool_entries import ToolEntry, ToolName
 
@@ -100,6 +101,8 @@ class AuthorPlan(Author):
     test_sets: Annotated[Many[TestSetEntry], Field(min_length=1)]
     profiles: dict[Name, Profile] = {}  # noqa: RUF012  the models are frozen and copy their defaults
     models: Annotated[dict[Name, ModelEntry], Field(min_length=1)]
+    pricing: PricingForm | None = None
+    """Of models that say nothing, and whose provider says nothing."""
     providers: dict[Short, ProviderEntry] = {}  # noqa: RUF012
     matrix: Annotated[Many[MatrixEntry], Field(min_length=1)] | None = None
     repeats: Annotated[int, Field(ge=1, le=10_000)]

@@ -29,14 +29,15 @@ from trialplate.record.values import (
     Pricing,
     Retry,
 )
+from trialplate.spec.accounts import account_of
 from trialplate.spec.commands import files_of
+from trialplate.spec.document import Path as Place
 from trialplate.spec.document import plain
 from trialplate.spec.entries import (
     CommandModel,
     HostedModel,
     HttpModel,
     ModelEntry,
-    PricingEntry,
     Profile,
     PythonModel,
     Settings,
@@ -44,6 +45,7 @@ from trialplate.spec.entries import (
     TextModel,
 )
 from trialplate.spec.nearest import suggestion
+from trialplate.spec.pricing import price_of
 from trialplate.spec.project import Project
 from trialplate.spec.providers import provider_of
 from trialplate.spec.providers.base import wrong_settings
@@ -157,7 +159,8 @@ def configurations(project: Project, vault: Vault) -> tuple[tuple[Configuration,
                 fields, notes = _http(entry, model, vault)
             else:
                 fields, notes = _stand_in(entry, model, project, vault)
-        made.append(Configuration(name=name, model=model, profile=profile, **_common(entry), **fields))
+        bare = Configuration(name=name, model=model, profile=profile, **_common(entry), **fields)
+        made.append(bare.replace(pricing=_price(entry, bare, project)))
         unpinned += [note for note in notes if note not in unpinned]
     return tuple(made), tuple(unpinned)
 
@@ -171,16 +174,10 @@ def _overlaid(own: Settings, overlay: Settings | None) -> Settings:
 
 
 def _common(entry: ModelEntry) -> dict[str, Any]:
-    pricing = None
-    if isinstance(entry.pricing, PricingEntry):
-        pricing = Pricing(**entry.pricing.model_dump())
-    elif entry.pricing == "free":
-        pricing = Pricing(free=True)
     return {
         "runner": entry.runner,
         "provider": entry.provider,
         "subject": entry.subject,
-        "pricing": pricing,
         "role": entry.role,
         "answer": AnswerRule(reasoning=entry.answer.reasoning),
         "retry": Retry(
@@ -195,6 +192,17 @@ def _common(entry: ModelEntry) -> dict[str, Any]:
             tokens_per_minute=entry.limits.tokens_per_minute,
         ),
     }
+
+
+def _price(entry: ModelEntry, made: Configuration, project: Project) -> Pricing | None:
+    """Return the nearest price that is written: the model's, its provider's, the plan's; used whole."""
+    author, account = project.author, account_of(made)
+    levels: list[tuple[Any, Place]] = [(entry.pricing, ("models", made.model, "pricing"))]
+    if account in author.providers:
+        levels.append((author.providers[account].pricing, ("providers", account, "pricing")))
+    levels.append((author.pricing, ("pricing",)))
+    form, place = next(((form, place) for form, place in levels if form is not None), (None, ()))
+    return price_of(form, made.runner, made.model_id, project.document.where(place))
 
 
 def _documents(settings: Settings, project: Project, vault: Vault, where: str) -> list[PlanText]:
