@@ -38,10 +38,7 @@ def assembled(body: bytes) -> dict[str, Any] | None:
     message: dict[str, Any] = {"role": "assistant", "content": []}
     choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": None}
     whole = False
-    for line in body.replace(b"\r\n", b"\n").split(b"\n"):
-        if not line.startswith(b"data:"):
-            continue
-        data = line[len(b"data:") :].strip()
+    for data in replies.event_data(body):
         if data == b"[DONE]":
             whole = True
             break
