@@ -67,6 +67,8 @@ class Dialect(openai_replies.Reading):
     """The user message is a list of parts also where it is a text alone."""
     part: Callable[[Attachment, str | None], dict[str, Json]] = content_part
     """Makes the part of a file."""
+    function: Mapping[str, Json] = field(default_factory=dict)
+    """What stands beside the name, the description and the parameters of a function."""
     details: Mapping[str, str] = field(default_factory=dict)
     """How each image detail is called here; one that is not in it is not sent."""
     replayed: tuple[str, ...] = ()
@@ -105,7 +107,7 @@ def build_request(request: Request, dialect: Dialect = _PLAIN) -> HttpRequest:
     body["model"] = configuration.model_id
     body["messages"] = _messages(request, dialect)
     if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+        body["tools"] = [_tool(tool, dialect) for tool in request.tools]
     if request.shape is not None and request.shape.mode == "native":
         form = {**dialect.schema, "schema": request.shape.schema}
         body["response_format"] = {"type": "json_schema", "json_schema": form}
@@ -152,8 +154,8 @@ def _prompt(request: Request, dialect: Dialect) -> Json:
     return [*parts, {"type": "text", "text": text}]
 
 
-def _tool(tool: Tool) -> Json:
-    about = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+def _tool(tool: Tool, dialect: Dialect) -> Json:
+    about = {"name": tool.name, "description": tool.description, "parameters": tool.parameters, **dialect.function}
     return {"type": "function", "function": about}
 
 

@@ -52,6 +52,8 @@ def assembled(body: bytes) -> dict[str, Any] | None:
         choices = event.get("choices")
         for item in choices if isinstance(choices, list) else []:
             if isinstance(item, dict) and item.get("index", 0) == 0:
+                if item.get("usage") is not None:  # where Moonshot has it
+                    made.setdefault("usage", item["usage"])
                 choice["finish_reason"] = item.get("finish_reason") or choice["finish_reason"]
                 if item.get("error") is not None:
                     choice["error"] = item["error"]
