@@ -225,7 +225,7 @@ def _hosted(
     project: Project,
     vault: Vault,
 ) -> tuple[dict[str, Any], list[str]]:
-    provider = provider_of(entry.runner)
+    provider = provider_of(entry.runner, entry.model)
     endpoint = _endpoint(entry.url or provider.url or "")
     sent = {**provider.defaults, **plain(settings.sent())}
     for name, wrong, hint in wrong_settings(provider, sent):

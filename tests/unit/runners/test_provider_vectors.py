@@ -53,7 +53,7 @@ def _named(path: Path) -> str:
 
 
 def _request(runner: str, vector: dict[str, Any], turns: tuple[Turn, ...] = ()) -> Request:
-    provider = provider_of(runner)
+    provider = provider_of(runner, vector["model_id"])
     settings = {**provider.defaults, **vector.get("settings", {})}
     assert not list(wrong_settings(provider, settings))
     roles = [("system", "", vector["system"])] if "system" in vector else []

@@ -18,7 +18,6 @@ types/chat); guides "Function calling", "Images and vision", "File inputs".
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -30,7 +29,7 @@ from trialplate.runners.providers import openai_replies, prompts
 from trialplate.runners.providers.replies import sendable
 from trialplate.transport.http import HttpRequest
 
-__all__ = ["RESERVED", "Dialect", "build_request", "check_configuration", "content_part", "data_url", "key_headers"]
+__all__ = ["RESERVED", "Dialect", "build_request", "check_configuration", "content_part", "key_headers"]
 __all__ += ["parse_reply"]
 
 RESERVED = ("messages", "model", "stream_options")
@@ -38,17 +37,12 @@ RESERVED = ("messages", "model", "stream_options")
 _PATH = "/chat/completions"
 
 
-def data_url(file: Attachment) -> str:
-    """Return a file's bytes as an address that holds them."""
-    return f"data:{file.type};base64,{base64.b64encode(file.data).decode()}"
-
-
 def content_part(file: Attachment, detail: str | None) -> dict[str, Json]:
     """Return a file as a part of a message: an image as `image_url`, anything else as `file`."""
     if file.type.startswith("image/"):
-        seen = {"url": data_url(file), **({} if detail is None else {"detail": detail})}
+        seen = {"url": prompts.data_url(file), **({} if detail is None else {"detail": detail})}
         return {"type": "image_url", "image_url": seen}
-    return {"type": "file", "file": {"filename": file.name, "file_data": data_url(file)}}
+    return {"type": "file", "file": {"filename": file.name, "file_data": prompts.data_url(file)}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +61,8 @@ class Dialect(openai_replies.Reading):
     """The user message is a list of parts also where it is a text alone."""
     part: Callable[[Attachment, str | None], dict[str, Json]] = content_part
     """Makes the part of a file."""
+    function: Mapping[str, Json] = field(default_factory=dict)
+    """What stands beside the name, the description and the parameters of a function."""
     details: Mapping[str, str] = field(default_factory=dict)
     """How each image detail is called here; one that is not in it is not sent."""
     replayed: tuple[str, ...] = ()
@@ -105,7 +101,7 @@ def build_request(request: Request, dialect: Dialect = _PLAIN) -> HttpRequest:
     body["model"] = configuration.model_id
     body["messages"] = _messages(request, dialect)
     if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+        body["tools"] = [_tool(tool, dialect) for tool in request.tools]
     if request.shape is not None and request.shape.mode == "native":
         form = {**dialect.schema, "schema": request.shape.schema}
         body["response_format"] = {"type": "json_schema", "json_schema": form}
@@ -116,13 +112,7 @@ def build_request(request: Request, dialect: Dialect = _PLAIN) -> HttpRequest:
         body["stream_options"] = {"include_usage": True}
     return HttpRequest(
         url=prompts.endpoint(configuration, _PATH),
-        headers={
-            "accept": "text/event-stream" if streamed else "application/json",
-            "accept-encoding": "identity",
-            "content-type": "application/json",
-            "x-client-request-id": request.request_id,
-            **dialect.headers,
-        },
+        headers={**prompts.headers(request, streamed=streamed), **dialect.headers},
         body=body,
     )
 
@@ -152,8 +142,8 @@ def _prompt(request: Request, dialect: Dialect) -> Json:
     return [*parts, {"type": "text", "text": text}]
 
 
-def _tool(tool: Tool) -> Json:
-    about = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+def _tool(tool: Tool, dialect: Dialect) -> Json:
+    about = {"name": tool.name, "description": tool.description, "parameters": tool.parameters, **dialect.function}
     return {"type": "function", "function": about}
 
 

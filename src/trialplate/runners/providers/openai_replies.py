@@ -31,6 +31,8 @@ from trialplate.runners.providers.replies import count, is_short, sendable, snip
 
 __all__ = ["Reading", "parse_reply"]
 
+_CACHE_READ = ("prompt_tokens_details", "cached_tokens")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
@@ -38,14 +40,16 @@ class Reading:
 
     finishes: Mapping[str, str] = field(default_factory=dict)
     """Reasons to stop that are called otherwise elsewhere, such as "model_length" for "length"."""
+    broken: Mapping[str, int] = field(default_factory=dict)
+    """Reasons to stop that are failures of the service, and the HTTP status that each counts as."""
     goes_on: tuple[str | None, ...] = ("tool_calls", "", None)
     """Reasons to stop behind which tool calls are waited for."""
-    cache_read: tuple[str, ...] = ("prompt_tokens_details", "cached_tokens")
-    """Where in `usage` the count of input tokens that came from a cache stands."""
+    cache_read: tuple[str, ...] = _CACHE_READ
+    """Where in `usage` the count of input tokens that came from a cache stands, if not where OpenAI has it."""
     cache_write: tuple[str, ...] = ("prompt_tokens_details", "cache_write_tokens")
     """Where in `usage` the count of input tokens that went into a cache stands."""
     reasoning_apart: bool = False
-    """`completion_tokens` leaves out the reasoning."""
+    """`completion_tokens` leaves out the reasoning, unless `total_tokens` shows that it does not."""
 
 
 def parse_reply(status: int, headers: Mapping[str, str], body: bytes, reading: Reading) -> Answer:
@@ -83,8 +87,8 @@ class _Reply:
         choices = value.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
         for holder in (value, choice or {}):
-            if holder.get("error") is not None:
-                code = replies.error_code(holder["error"])
+            if holder.get("error") is not None or holder.get("object") == "error":
+                code = replies.error_code(holder.get("error", holder))
                 told = replies.error_text(holder) or snippet(self._body)
                 raise self._failure("http_status", f"an error inside a status {status}: {told}", code or status)
         if choice is None:
@@ -92,7 +96,10 @@ class _Reply:
         return self._said(value, choice)
 
     def _said(self, value: dict[str, Any], choice: dict[str, Any]) -> Answer:
-        message = choice.get("message")
+        message, finish = choice.get("message"), choice.get("finish_reason")
+        if isinstance(finish, str) and finish in self._reading.broken:
+            told = f"the service stopped inside a status 200: {finish}"
+            raise self._failure("http_status", told, self._reading.broken[finish])
         if not isinstance(message, dict):
             raise self._failure("bad_reply", f"the choice has no message: {snippet(self._body)}")
         content = message.get("content")
@@ -102,7 +109,7 @@ class _Reply:
         text, refused, thoughts, others = _content(content)
         refusal = message.get("refusal") if isinstance(message.get("refusal"), str) else ""
         refusal = refusal or refused
-        finish, served = choice.get("finish_reason"), value.get("model")
+        served = value.get("model")
         asked = bool(message.get("tool_calls")) and finish in self._reading.goes_on
         calls, replay = self._calls(message) if asked else ((), None)
         finish = self._reading.finishes.get(finish, finish) if isinstance(finish, str) else None
@@ -177,13 +184,15 @@ def _usage(raw: Any, reading: Reading) -> Usage | None:
     """Return the counts that are there; None if there are none. An explicit zero stays zero."""
     if not isinstance(raw, dict):
         return None
-    output, reasoning = count(raw, "completion_tokens"), _at(raw, ("completion_tokens_details", "reasoning_tokens"))
-    if reading.reasoning_apart and output is not None:
+    given, output = count(raw, "prompt_tokens"), count(raw, "completion_tokens")
+    reasoning = _at(raw, ("completion_tokens_details", "reasoning_tokens"))
+    if reading.reasoning_apart and output is not None and count(raw, "total_tokens") != (given or 0) + output:
         output += reasoning or 0
+    read = _at(raw, reading.cache_read)
     usage = Usage(
-        input=count(raw, "prompt_tokens"),
+        input=given,
         output=output if output is None or output <= MAX_INTEGER else None,
-        cache_read=_at(raw, reading.cache_read),
+        cache_read=_at(raw, _CACHE_READ) if read is None else read,
         cache_write=_at(raw, reading.cache_write),
         reasoning=reasoning,
     )

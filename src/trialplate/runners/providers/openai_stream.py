@@ -38,10 +38,7 @@ def assembled(body: bytes) -> dict[str, Any] | None:
     message: dict[str, Any] = {"role": "assistant", "content": []}
     choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": None}
     whole = False
-    for line in body.replace(b"\r\n", b"\n").split(b"\n"):
-        if not line.startswith(b"data:"):
-            continue
-        data = line[len(b"data:") :].strip()
+    for data in replies.event_data(body):
         if data == b"[DONE]":
             whole = True
             break
@@ -52,6 +49,8 @@ def assembled(body: bytes) -> dict[str, Any] | None:
         choices = event.get("choices")
         for item in choices if isinstance(choices, list) else []:
             if isinstance(item, dict) and item.get("index", 0) == 0:
+                if item.get("usage") is not None:  # where Moonshot has it
+                    made.setdefault("usage", item["usage"])
                 choice["finish_reason"] = item.get("finish_reason") or choice["finish_reason"]
                 if item.get("error") is not None:
                     choice["error"] = item["error"]

@@ -7,6 +7,7 @@ an empty line, its text, an empty line) before the case's input. So two provider
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -18,7 +19,7 @@ from trialplate.record.values import Configuration
 from trialplate.runners.base import Attachment, Request
 from trialplate.runners.providers.replies import shown
 
-__all__ = ["announced", "check", "endpoint", "renamed", "system", "user"]
+__all__ = ["announced", "check", "data_url", "endpoint", "headers", "renamed", "system", "user"]
 
 
 def check(configuration: Configuration, reserved: Iterable[str]) -> None:
@@ -51,6 +52,21 @@ def user(request: Request) -> str:
 def announced(file: Attachment) -> str:
     """Return what a model is told of every file, also of one that it must open with a tool."""
     return f"[file: {file.name}]"
+
+
+def data_url(file: Attachment) -> str:
+    """Return a file's bytes as an address that holds them."""
+    return f"data:{file.type};base64,{base64.b64encode(file.data).decode()}"
+
+
+def headers(request: Request, *, streamed: bool = False) -> dict[str, str]:
+    """Return the headers of a request to an interface of OpenAI's making, the key excepted."""
+    return {
+        "accept": "text/event-stream" if streamed else "application/json",
+        "accept-encoding": "identity",
+        "content-type": "application/json",
+        "x-client-request-id": request.request_id,
+    }
 
 
 def renamed(settings: Mapping[str, Json], names: Mapping[str, str]) -> dict[str, Json]:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard
 
 from trialplate.record.entries import Usage
 from trialplate.record.flaws import MAX_INTEGER
 from trialplate.runners.base import Failure
 
-__all__ = ["SNIPPET", "UNREADABLE", "count", "error_code", "error_text", "failure", "is_short", "read_json"]
-__all__ += ["request_ids", "require_object", "sendable", "shown", "snippet", "unreadable"]
+__all__ = ["SNIPPET", "UNREADABLE", "count", "error_code", "error_text", "event_data", "failure", "is_short"]
+__all__ += ["read_json", "request_ids", "require_object", "sendable", "shown", "snippet", "unreadable"]
 
 SNIPPET = 200
 """Characters of a foreign text that a message quotes."""
@@ -42,6 +42,13 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) != len(pairs):
         raise ValueError("a key stands twice")
     return made
+
+
+def event_data(body: bytes) -> Iterator[bytes]:
+    """Yield the data of a stream's events, each of one line, as all providers send them."""
+    for line in body.replace(b"\r\n", b"\n").split(b"\n"):
+        if line.startswith(b"data:"):
+            yield line[len(b"data:") :].strip()
 
 
 def unreadable(headers: Mapping[str, str], body: bytes) -> Failure:

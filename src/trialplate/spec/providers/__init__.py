@@ -26,11 +26,12 @@ RUNNERS = (
 
 
 @cache
-def provider_of(runner: str) -> HostedProvider:
+def provider_of(runner: str, model: str = "") -> HostedProvider:
     """Return what is known of a provider.
 
     Args:
         runner: one of `RUNNERS`.
+        model: the id of one of its models, whose family may differ from the others.
     """
     found: HostedProvider = import_module(f"{__name__}.{runner.replace('-', '_')}").PROVIDER
-    return found
+    return next((family for beginnings, family in found.families if model.startswith(beginnings)), found)

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from trialplate.spec.nearest import suggestion
 
 __all__ = ["DOCUMENTS", "IMAGES", "PENALTY", "SHARE", "TEXT_TYPES", "Choice", "Flag", "HostedProvider", "Json"]
-__all__ += ["Number", "Parameter", "ShapeMode", "Whole", "wrong_settings"]
+__all__ += ["Number", "Objects", "Parameter", "ShapeMode", "Whole", "wrong_settings"]
 
 ShapeMode = Literal["native", "json_object", "text"]
 IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
@@ -74,6 +74,20 @@ class Flag:
 
 
 @dataclass(frozen=True, slots=True)
+class Objects:
+    """A list of objects, each of which has a text under this name."""
+
+    name: str
+
+    def wrong(self, value: Any) -> str | None:
+        """Say what is expected instead of a value, None if it will do."""
+        items = value if isinstance(value, list) else [None]
+        if all(isinstance(item, dict) and isinstance(item.get(self.name), str) and item[self.name] for item in items):
+            return None
+        return f"a list of objects, each with {self.name}:"
+
+
+@dataclass(frozen=True, slots=True)
 class Json:
     """A value of a form of its own."""
 
@@ -86,7 +100,7 @@ class Json:
         return None if isinstance(value, self.form) else self.words
 
 
-Parameter = Number | Whole | Choice | Flag | Json
+Parameter = Number | Whole | Choice | Flag | Objects | Json
 SHARE = Number(0, 1)
 PENALTY = Number(-2, 2)
 
@@ -106,18 +120,24 @@ class HostedProvider:
     """A setting that is not among the parameters goes into the request as it is."""
     together: tuple[tuple[str, str], ...] = ()
     """Pairs of parameters of which only one may be given."""
+    refused: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Settings that other models or providers take and this one does not: what is wrong with each, and what to do."""
     accepts: frozenset[str] = IMAGES
     """Media types of the files that may be sent in a request."""
     shape: ShapeMode = "native"
     """How a form of the answer is asked for, where the author does not say."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Settings that are sent where the author gives none."""
+    families: tuple[tuple[tuple[str, ...], HostedProvider], ...] = ()
+    """How model ids begin, and what holds for such a model instead; the first that fits counts."""
 
 
 def wrong_settings(provider: HostedProvider, settings: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Yield each setting that cannot be sent: its name, what is wrong, and what to do."""
     for name, value in settings.items():
-        if name in provider.reserved:
+        if name in provider.refused:
+            yield name, *provider.refused[name]
+        elif name in provider.reserved:
             yield name, "is what the runner itself sends", "take it out"
         elif name in provider.parameters:
             expected = provider.parameters[name].wrong(value)
