@@ -20,7 +20,6 @@ These words and rules reach the model and the score: they are those of form 1, w
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 from trialplate.record import canonical
@@ -28,6 +27,7 @@ from trialplate.record.frozen import Json
 from trialplate.record.values import Case, Configuration
 from trialplate.rules.cells import serves
 from trialplate.runners.base import Answer, Shape
+from trialplate.runners.providers.prompts import told_form
 from trialplate.transport.json_answers import NoJson, json_in
 
 __all__ = ["instructions_of", "read_form", "shape_of"]
@@ -49,8 +49,7 @@ def instructions_of(case: Case, configuration: Configuration) -> tuple[str, ...]
     said: list[str] = []
     shape = shape_of(case, configuration)
     if shape is not None and shape.mode != "native":
-        told = json.dumps(shape.schema, indent=2, ensure_ascii=False, sort_keys=True)
-        said.append(f"Reply with one JSON object and nothing else. It must meet this JSON Schema:\n\n{told}")
+        said.append(told_form(shape))
     if configuration.structured == "none" and case.answer_format is not None:
         said.append(_ALONE)
     if configuration.structured is not None and case.answer_format is not None:

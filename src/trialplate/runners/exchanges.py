@@ -136,7 +136,8 @@ def _read(reply: HttpReply, call: Call, read: Read) -> Answer:
         failure.calls = (call,)
         failure.latency_ms = reply.latency_ms
         if failure.kind == "http_status":
-            failure.retry_after_s = retry_after_s(reply.headers, time.time())
+            asked = retry_after_s(reply.headers, time.time())
+            failure.retry_after_s = failure.retry_after_s if asked is None else asked
         raise
     return replace(answer, calls=(call,), latency_ms=reply.latency_ms)
 

@@ -5,8 +5,8 @@ The nearest price is used whole, never mixed: a model's own, else that of its pr
 of it is unknown for want of a line: a rate of the cache that is not there is the full input rate, a reasoning rate the
 output's (`rules.cost`). Without any price the cost is unknown, never zero.
 
-`pricing: {table: genai-prices, as_of: 2026-11-30}` takes the rates from the table in the optional package of that name, as
-they stood on that day, and the plan keeps them with table, version and date: a later version of the table changes no
+`pricing: {table: genai-prices, as_of: 2026-11-30}` takes the rates from the table in the optional package of that name,
+as they stood on that day, and the plan keeps them with table, version and date: a later version of the table changes no
 plan that was frozen. A price that depends on the length of the input is no rate and is refused.
 """
 

@@ -9,8 +9,8 @@ from author_files import PLAN
 from trialplate.errors import SpecError
 from trialplate.record.values import Selector
 from trialplate.spec import later, problems, yaml_strict
-from trialplate.spec.entries import PricingEntry
 from trialplate.spec.models import AuthorPlan
+from trialplate.spec.pricing import PricingEntry
 
 
 def read(text: str) -> AuthorPlan:

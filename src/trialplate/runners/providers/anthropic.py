@@ -1,22 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """The wire format of Anthropic's Messages API, two pure functions: what is sent, and what a reply means.
 
-What is sent: `model`, `max_tokens` and the other settings as they are, `system` if the model has a system text, and one
-user message (see `prompts`). The version header follows from the settings: 2026-10-21, the current version, takes no
-sampling parameters; a request with `temperature`, `top_p` or `top_k` goes under 2023-06-01, the last that does.
+What is sent (`anthropic_body`): the settings, the system text with instructions about the form as further blocks, and
+one user message, files first and the prompt last (see `prompts`). `effort` becomes adaptive thinking with that effort,
+`thinking_budget_tokens` thinking with a budget, a word as `thinking` its type. A form of the answer is
+`output_config.format`; there is no mode of JSON alone, so in the other modes the words of the instructions ask for it.
+Under `legacy_structured_output` it is the input of a tool, `submit_response`, which the model is told to call: models
+that refuse a forced choice of tools take that too. `prompt_cache_ttl` is the top-level `cache_control`, and one
+breakpoint behind what is the same in every request: the last tool, else the last system block, else the last text or
+image of the first user message. The version header follows from the settings: 2026-10-21, the current version, takes
+no sampling parameters; a request with `temperature`, `top_p` or `top_k` goes under 2023-06-01, the last that does.
 
 What is read of a reply, and what is made the same as elsewhere:
 - the text blocks, joined without a separator; thinking stands in the transcript, other blocks are named there;
+- tool calls, where the reply stopped for them (`tool_use`, `pause_turn`, no reason); with any other reason, also one
+  that is unknown, the reply is an end, and a call in it may have been cut;
+- `pause_turn`: the provider broke off its own turn, and goes on when it gets it back;
 - `stop_reason`: `max_tokens` and `model_context_window_exceeded` are "length", what the engine calls a truncated
-  answer; `refusal` is a refusal, whatever text came before it; `pause_turn` is no answer, since the turn is not over;
+  answer; `refusal` is a refusal, whatever text came before it;
 - `usage`: `input_tokens` leaves out what was read from or written to the cache, so the three are added;
   `output_tokens` holds the thinking. A missing count is unknown and stays None.
 
-An error object is `http_status` also inside a 200, with the status of its type. A spend limit that the account's owner
-has set comes as status 400; it says nothing about the model, and counts as 402, the status of billing errors.
+What goes back in the next turn is the reply's content as it came, thinking and its signatures included, without empty
+text blocks, which the interface makes and does not take; then all results of the turn in one user message.
+
+An error object is `http_status` also inside a 200 or a stream, with the status of its type. A spend limit that the
+account's owner has set comes as status 400; it says nothing about the model, and counts as 402, the status of billing
+errors.
 
 Source: Claude API reference, "Create a Message", "Versions" (2026-10-21), "Migrating to API version 2026-10-21",
-"Claude API errors", "Stop reasons and fallback", "Prompt caching".
+"Claude API errors", "Stop reasons and fallback", "Prompt caching", "Structured outputs", "Adaptive thinking", "Parallel
+tool use", "Server tools", "Vision", "PDF support", "Streaming messages"; read 2026-11.
 """
 
 from __future__ import annotations
@@ -26,20 +40,21 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from trialplate.errors import SpecError
+from trialplate.errors import FormatError, SpecError
 from trialplate.record import canonical
 from trialplate.record.entries import Usage
 from trialplate.record.flaws import MAX_INTEGER
 from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration
-from trialplate.runners.base import Answer, Failure, Request
-from trialplate.runners.providers import prompts, replies
+from trialplate.runners.base import Answer, Failure, Request, ToolCall
+from trialplate.runners.providers import anthropic_stream, prompts, replies
+from trialplate.runners.providers.anthropic_body import SUBMIT, body_of
 from trialplate.runners.providers.replies import count, is_short, snippet
 from trialplate.transport.http import HttpRequest
 
 __all__ = ["RESERVED", "build_request", "check_configuration", "key_headers", "parse_reply"]
 
-RESERVED = ("messages", "model", "stream", "system")
+RESERVED = ("messages", "model", "system")
 """Keys of the body that this client owns."""
 _SAMPLING = frozenset({"temperature", "top_p", "top_k"})
 _CURRENT, _WITH_SAMPLING = "2026-10-21", "2023-06-01"
@@ -58,20 +73,26 @@ _STATUS = {
 }
 _SPENT = re.compile(r"You have reached your specified (workspace )?API usage limits")
 _CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
+_OPEN = (None, "", "tool_use", "pause_turn")
+"""Reasons to stop after which a call of a tool is one; whatever is not here is an end."""
 
 
 def check_configuration(configuration: Configuration) -> None:
     """Refuse what could never be sent, before anything is spent.
 
     Raises:
-        SpecError: reserved settings, no model id, no `max_tokens`, or an endpoint that is no plain http(s) URL.
+        SpecError: reserved settings, no model id, no `max_tokens`, an endpoint that is no plain http(s) URL, or a tool
+            with a name that is taken.
     """
     prompts.check(configuration, RESERVED)
+    where = f"models.{configuration.model}"
     longest = configuration.settings.get("max_tokens")
     if type(longest) is not int or longest < 1:
-        where = f"models.{configuration.model}"
         message = "max_tokens is no whole number above 0, and this API needs one"
         raise SpecError(message, where=where, hint="write settings: {max_tokens: 4096}", code="MAX-TOKENS")
+    if SUBMIT in [tool.name for tool in configuration.tools]:
+        message = f"a tool is called {SUBMIT}, which is the name of the tool that takes a structured answer"
+        raise SpecError(message, where=where, hint="give the tool another name", code="RESERVED")
     _endpoint(configuration)
 
 
@@ -86,20 +107,15 @@ def key_headers(key: str) -> dict[str, str]:
 
 
 def build_request(request: Request) -> HttpRequest:
-    """Return what is sent for one attempt, the key excepted.
+    """Return what is sent for the next turn of an attempt, the key excepted.
 
     Raises:
         SpecError: see `check_configuration`.
+        Failure: `not_started`: a file cannot be sent.
     """
     configuration = request.configuration
     check_configuration(configuration)
-    body: dict[str, Json] = {
-        **configuration.settings,
-        "model": configuration.model_id,
-        "messages": [{"role": "user", "content": prompts.user(request)}],
-    }
-    for text in prompts.system(request):
-        body["system"] = text
+    body = body_of(request)
     return HttpRequest(
         url=_endpoint(configuration),
         headers={
@@ -122,9 +138,14 @@ def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
 
     Raises:
         Failure: `http_status` for a status other than 2xx or an error object inside a 200; `bad_reply` for a reply
-            without an answer; `transport` for one that was cut where its length was not declared.
+            without an answer; `transport` for one that was cut where its length was not declared, or a stream that
+            was.
     """
     value = replies.read_json(body)
+    if 200 <= status <= 299 and headers.get("content-type", "").startswith("text/event-stream"):
+        value = anthropic_stream.assembled(body)
+        if value is None:
+            raise _failure("transport", f"the stream broke off: {snippet(body)}", None, headers, body)
     if not 200 <= status <= 299:
         told = replies.error_text(value)
         message = f"status {status}: {told or snippet(body)}"
@@ -144,39 +165,76 @@ def _answer(value: dict[str, Any], headers: Mapping[str, str], body: bytes) -> A
     blocks, stop, served = value.get("content"), value.get("stop_reason"), value.get("model")
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise _failure("bad_reply", f"the reply has no list of content blocks: {snippet(body)}", value, headers, body)
-    if stop == "pause_turn":
-        message = "the provider paused its turn (pause_turn), which this runner does not take up again"
-        raise _failure("bad_reply", message, value, headers, body)
     finish = "length" if stop in _CUT else stop
     texts = [block["text"] for block in blocks if block.get("type") == "text" and isinstance(block.get("text"), str)]
+    uses = [block for block in blocks if block.get("type") == "tool_use"]
+    submitted = [_json(block.get("input")) for block in uses if block.get("name") == SUBMIT]
+    open_ = stop in _OPEN and not submitted
+    calls = [] if not open_ else [_call(block, value, headers, body) for block in uses]
+    paused = open_ and stop == "pause_turn"
     return Answer(
-        text="".join(texts),
+        text="\n".join(submitted) if submitted else "".join(texts),
         usage=_usage(value.get("usage")),
         finish=finish if is_short(finish) else None,
         served=served if isinstance(served, str) and served else None,
         request_ids=replies.request_ids(value, headers),
         received=len(body),
-        transcript=_transcript(value, blocks),
+        transcript=_transcript(value, blocks, texts if submitted else [], [] if calls else uses),
         refusal=stop == "refusal",
+        tool_calls=tuple(calls),
+        paused=paused,
+        replay=_replay(value, blocks, headers, body) if calls or paused else None,
     )
 
 
-def _transcript(value: dict[str, Any], blocks: list[dict[str, Any]]) -> Json | None:
-    """Return what came with the text and is no answer, in a form that canonical JSON can hold."""
+def _call(block: dict[str, Any], value: dict[str, Any], headers: Mapping[str, str], body: bytes) -> ToolCall:
+    name, label = block.get("name"), block.get("id")
+    if not isinstance(name, str) or not isinstance(label, str):
+        message = f"a call of a tool has no id or no name: {snippet(body)}"
+        raise _failure("bad_reply", message, value, headers, body)
+    return ToolCall(id=label, name=name, arguments=_json(block.get("input")))
+
+
+def _replay(value: dict[str, Any], blocks: list[dict[str, Any]], headers: Mapping[str, str], body: bytes) -> list[Json]:
+    """Return a reply's content as it goes back: unchanged, but for the empty text blocks that are not taken."""
+    kept = [block for block in blocks if block.get("type") != "text" or block.get("text")]
+    try:
+        return [replies.returnable(block) for block in kept]
+    except FormatError as error:
+        message = f"the reply cannot be sent back for the next turn: {error.message}"
+        raise _failure("bad_reply", message, value, headers, body) from None
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _transcript(
+    value: dict[str, Any], blocks: list[dict[str, Any]], beside: list[str], uses: list[dict[str, Any]]
+) -> Json | None:
+    """Return what came with the text and is no answer, in a form that canonical JSON can hold.
+
+    Args:
+        value: the message.
+        blocks: its content.
+        beside: texts that came beside a submitted answer.
+        uses: calls of tools that nobody will make.
+    """
     found: dict[str, Json] = {}
     thoughts = [block["thinking"] for block in blocks if isinstance(block.get("thinking"), str) and block["thinking"]]
-    calls = [block for block in blocks if block.get("type") == "tool_use"]
     others = [block.get("type") for block in blocks if block.get("type") not in ("text", "thinking", "tool_use")]
     if thoughts:
         found["reasoning"] = canonical.text_out("".join(thoughts))
-    if calls:
-        found["tool_calls"] = canonical.text_out(json.dumps(calls, ensure_ascii=False))
+    if beside:
+        found["beside"] = canonical.text_out("".join(beside))
+    if uses:
+        found["tool_calls"] = canonical.text_out(_json(uses))
     if others:
         found["ignored_parts"] = [kind if is_short(kind) else "unknown" for kind in others]
     if value.get("stop_reason") in _CUT:
         found["stop_reason"] = value["stop_reason"]
     if value.get("stop_details") is not None:
-        found["stop_details"] = canonical.text_out(json.dumps(value["stop_details"], ensure_ascii=False))
+        found["stop_details"] = canonical.text_out(_json(value["stop_details"]))
     return found or None
 
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 
 from trialplate.record.frozen import Json
 from trialplate.runners.base import Answer, Attachment, Request
-from trialplate.runners.providers import openai_chat
+from trialplate.runners.providers import openai_chat, prompts
 from trialplate.runners.providers.openai_chat import Dialect
 from trialplate.transport.http import HttpRequest
 
@@ -27,7 +27,7 @@ __all__ = ["build_request", "check_configuration", "key_headers", "parse_reply"]
 def _part(file: Attachment, detail: str | None) -> dict[str, Json]:
     if file.type.startswith("image/"):
         return openai_chat.content_part(file, detail)
-    return {"type": "document_url", "document_url": openai_chat.data_url(file), "document_name": file.name}
+    return {"type": "document_url", "document_url": prompts.data_url(file), "document_name": file.name}
 
 
 _DIALECT = Dialect(

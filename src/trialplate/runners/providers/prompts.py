@@ -3,11 +3,13 @@
 
 Every provider gets the same words: the system text, and one user text with each document in order ("Document: NAME",
 an empty line, its text, an empty line) before the case's input. So two providers differ in their wire format alone.
+Files are announced by their names, each before what it holds, and stand before the user text.
 """
 
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -16,10 +18,11 @@ from urllib.parse import urlsplit, urlunsplit
 from trialplate.errors import SpecError
 from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration
-from trialplate.runners.base import Attachment, Request
+from trialplate.runners.base import Attachment, Failure, Request, Shape
 from trialplate.runners.providers.replies import shown
 
-__all__ = ["announced", "check", "data_url", "endpoint", "headers", "renamed", "system", "user"]
+__all__ = ["announced", "check", "data_url", "encoded", "endpoint", "file_text", "headers", "renamed", "system"]
+__all__ += ["told_form", "user"]
 
 
 def check(configuration: Configuration, reserved: Iterable[str]) -> None:
@@ -56,7 +59,7 @@ def announced(file: Attachment) -> str:
 
 def data_url(file: Attachment) -> str:
     """Return a file's bytes as an address that holds them."""
-    return f"data:{file.type};base64,{base64.b64encode(file.data).decode()}"
+    return f"data:{file.type};base64,{encoded(file)}"
 
 
 def headers(request: Request, *, streamed: bool = False) -> dict[str, str]:
@@ -81,6 +84,29 @@ def renamed(settings: Mapping[str, Json], names: Mapping[str, str]) -> dict[str,
         outer, _, inner = names[name].partition(".") if name in names else (name, "", "")
         made[outer] = {**made.get(outer, {}), inner: value} if inner else value
     return made
+
+
+def encoded(file: Attachment) -> str:
+    """Return what a file holds as base64."""
+    return base64.b64encode(file.data).decode()
+
+
+def file_text(file: Attachment) -> str:
+    """Return what a text file holds.
+
+    Raises:
+        Failure: `not_started`: it is no UTF-8, and so no text that a request could hold.
+    """
+    try:
+        return file.data.decode()
+    except UnicodeDecodeError:
+        raise Failure("not_started", f"the file {file.name} is sent as text and is not UTF-8") from None
+
+
+def told_form(shape: Shape) -> str:
+    """Return the words that ask for an answer's form where the interface does not enforce it."""
+    told = json.dumps(shape.schema, indent=2, ensure_ascii=False, sort_keys=True)
+    return f"Reply with one JSON object and nothing else. It must meet this JSON Schema:\n\n{told}"
 
 
 def _texts(request: Request, role: str) -> list[tuple[str, Any]]:

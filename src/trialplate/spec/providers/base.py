@@ -10,9 +10,9 @@ take more, and the provider's refusal is its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from trialplate.spec.nearest import suggestion
 
@@ -23,6 +23,14 @@ ShapeMode = Literal["native", "json_object", "text"]
 IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 DOCUMENTS = frozenset({"application/pdf"})
 TEXT_TYPES = frozenset({"text/plain", "text/csv", "text/html", "text/markdown", "application/json"})
+
+
+class Parameter(Protocol):
+    """What a setting may be."""
+
+    def wrong(self, value: Any) -> str | None:
+        """Say what is expected instead of a value, None if it will do."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +108,6 @@ class Json:
         return None if isinstance(value, self.form) else self.words
 
 
-Parameter = Number | Whole | Choice | Flag | Objects | Json
 SHARE = Number(0, 1)
 PENALTY = Number(-2, 2)
 
@@ -130,6 +137,10 @@ class HostedProvider:
     """Settings that are sent where the author gives none."""
     families: tuple[tuple[tuple[str, ...], HostedProvider], ...] = ()
     """How model ids begin, and what holds for such a model instead; the first that fits counts."""
+    further: Callable[[Mapping[str, Any]], Iterator[tuple[str, str, str]]] | None = None
+    """What of settings does not go together, told as `wrong_settings` tells it."""
+    instead: Mapping[str, str] = field(default_factory=dict)
+    """What to write instead of a name that an author may know from elsewhere."""
 
 
 def wrong_settings(provider: HostedProvider, settings: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -143,11 +154,15 @@ def wrong_settings(provider: HostedProvider, settings: Mapping[str, Any]) -> Ite
             expected = provider.parameters[name].wrong(value)
             if expected is not None:
                 yield name, f"expected {expected}", "correct it, or leave it out"
+        elif name in provider.instead:
+            yield name, "is no parameter of this provider", f"write {provider.instead[name]}"
         elif not provider.passes:
             yield name, "is no parameter of this provider", suggestion(name, [*provider.parameters])
     for one, other in provider.together:
         if one in settings and other in settings:
             yield other, f"stands beside {one}, and only one of them may", "take one out"
+    if provider.further is not None:
+        yield from provider.further(settings)
 
 
 def _range(low: float, high: float) -> str:
