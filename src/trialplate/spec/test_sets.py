@@ -17,14 +17,15 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 from trialplate.errors import FormatError, SpecError
 from trialplate.record import canonical, values
 from trialplate.record.frozen import Json
 from trialplate.record.values import Case, CaseTool
 from trialplate.spec import csv_strict, json_places, yaml_strict
-from trialplate.spec.case_fields import COLUMNS, Pin, check_columns, from_cells, from_document
+from trialplate.spec.case_fields import COLUMNS, check_columns, from_cells, from_document
+from trialplate.spec.case_files import CaseFiles
 from trialplate.spec.document import Document, Place, decode_utf8
 from trialplate.spec.nearest import suggestion
 
@@ -45,10 +46,6 @@ _Found = tuple[str, Case, bool]
 """The place of a case, the case, and whether its id comes from the place."""
 
 
-def _without_project(path: str, where: str) -> NoReturn:
-    raise SpecError(f"the file {path} of a case cannot be read here", where=where, hint="load the whole project")
-
-
 @dataclass(frozen=True, slots=True)
 class Source:
     """One file of cases as a plan names it: its bytes, and what a case of it gets that does not say otherwise."""
@@ -62,8 +59,15 @@ class Source:
     answer_format: str | None = None
     max_turns: int | None = None
     tools: tuple[CaseTool, ...] = ()
-    pin: Pin = _without_project
-    """Gives the digest of a case's file."""
+    files: CaseFiles | None = None
+    """Pins the files that its cases name; None: they cannot be read, and cases name none."""
+
+    def pin(self, path: str, where: str) -> str:
+        """Return the digest of a file that a case names."""
+        if self.files is None:
+            hint = "load the whole project"
+            raise SpecError(f"the file {path} of a case cannot be read here", where=where, hint=hint)
+        return self.files.pin(self.file, path, where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +177,7 @@ def _take(case: Case, place: str, cases: list[Case], places: dict[str, str]) -> 
 
 def _with_defaults(cases: Iterable[Case], source: Source) -> Iterator[Case]:
     """Give cases their file's tags and meta beside their own, and whatever else it says where they say nothing."""
-    if source == Source(source.file, source.data, pin=source.pin):
+    if source == Source(source.file, source.data, files=source.files):
         yield from cases
         return
     for case in cases:
