@@ -216,7 +216,7 @@ async def _run(trials: list[tuple[list[str], bool] | None]) -> tuple[Tally, list
         cases = {f"q{n}": asked(f"q{n}") for n in (1, 2, 3)}
         scorers = {name: [(_PLAN.scorers[0], made)] for name in cases}
         seats = Seats({NAME: seat}, scorers, Secrets(), [])
-        runner = TrialRunner(seats, cases, journal, tally, Before())
+        runner = TrialRunner(seats, cases, journal, tally, Before(), lambda digest: b"")
         await asyncio.gather(asyncio.create_task(_attempts(runner, key, script[0])), return_exceptions=True)
     return tally, lines
 

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from trialplate.engine.estimate import bounds_of
 from trialplate.errors import UsageError
+from trialplate.ledger.blobs import blobs_of
 from trialplate.record import codec
 from trialplate.record.entries import Narrowing
 from trialplate.record.frozen import Json
@@ -21,7 +22,7 @@ from trialplate.spec.limits import AttemptBounds, Ceiling, check_limits
 from trialplate.spec.nearest import nearest
 from trialplate.spec.project import Project, load_project
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["Prepared", "blobs_needed", "prepare"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Prepared:
     opened: Mapping[str, Json]
     """Every text and case of the plan, by commitment."""
     cases: Mapping[str, Case]
+    blobs: Mapping[str, str] = field(default_factory=dict)
+    """Where the bytes lie that the cases to be asked need, in the project's folder, by digest; a run stores them."""
     where: Callable[[Place], str] = lambda keys: ".".join(map(str, keys))
     """Tells where a value stands in the author's file, by its keys, if there is one."""
 
@@ -82,9 +85,17 @@ def prepare(
         raise UsageError("this selection leaves no trial", hint="select at least one case and one configuration")
     opened = {commitment: opening.value for commitment, opening in frozen.openings.items()}
     cases = {case.id: codec.decode(Case, opened[case.commitment], case.id) for case in plan.test_set.cases}
-    prepared = Prepared(project.root, frozen, matrix, narrowing, opened, cases, project.document.where)
+    blobs = {digest: project.blobs[digest] for digest in blobs_needed(matrix, cases)}
+    prepared = Prepared(project.root, frozen, matrix, narrowing, opened, cases, blobs, project.document.where)
     check_limits(plan, matrix, prepared.bounds, prepared.where)
     return prepared
+
+
+def blobs_needed(matrix: Matrix, cases: Mapping[str, Case]) -> list[str]:
+    """Return the digests of the files and traces of the cases that a run asks, each once."""
+    asked = [any(row[index] for row in matrix.counts.values()) for index in range(len(matrix.cases))]
+    wanted = [cases[case.id] for case, is_asked in zip(matrix.cases, asked, strict=True) if is_asked]
+    return list(dict.fromkeys(digest for case in wanted for digest in blobs_of(case)))
 
 
 def _check_narrowing(plan: Plan, narrowing: Narrowing) -> None:

@@ -18,12 +18,13 @@ from trialplate import __version__
 from trialplate.engine.before import Before, Unscored
 from trialplate.engine.budget import Spending
 from trialplate.engine.environment import environment_of
-from trialplate.engine.prepare import Prepared
+from trialplate.engine.prepare import Prepared, blobs_needed
 from trialplate.engine.run import begin_record
 from trialplate.engine.seats import open_seats
 from trialplate.engine.session import Finished, Session
 from trialplate.engine.watch import Watch
 from trialplate.errors import SpecError, UsageError, VerificationError
+from trialplate.ledger.blobs import Blobs
 from trialplate.ledger.content import CONTENT, ContentWriter
 from trialplate.ledger.keys import LedgerKey
 from trialplate.ledger.ledger_writer import Appended, LedgerWriter
@@ -105,6 +106,7 @@ def resume_run(
     report.require()
     prepared, opened = _prepared(folder, entry.body)
     _check_files(prepared)
+    Blobs(folder).check(blobs_needed(prepared.matrix, prepared.cases))
     _check_budget(prepared, ceiling or Ceiling())
     with ExitStack() as closing:
         seats = closing.enter_context(open_seats(prepared, environ))
@@ -198,7 +200,7 @@ def _check_files(prepared: Prepared) -> None:
     """
     plan = prepared.plan
     used = [item for item in plan.configurations if item.name in prepared.matrix.counts]
-    pinned = [(file, "a model") for item in used for file in item.files]
+    pinned = [(file, "a model") for item in used for file in item.all_files]
     pinned += [(file, "a scorer") for scorer in plan.scorers for file in scorer.files]
     for file, whose in pinned:
         if not is_pinned(prepared.project, file):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The beginning of a run, in the order that makes it evidence (DESIGN section 5).
 
-The run folder and plan.json are durable; test set and pass mark are committed; `run.start` is appended and its
-checkpoint is out; `run.open` is written and signed; only then the first call, which is the session's.
+The run folder, plan.json and the bytes of the cases' files are durable; test set and pass mark are committed;
+`run.start` is appended and its checkpoint is out; `run.open` is written and signed; only then the first call, which is
+the session's.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from trialplate.engine.prepare import Prepared
 from trialplate.engine.seats import open_seats
 from trialplate.engine.session import Finished, Session
 from trialplate.engine.watch import Watch
+from trialplate.ledger.blobs import Blobs
 from trialplate.ledger.clock import utc_now
 from trialplate.ledger.content import ContentWriter
 from trialplate.ledger.durable import create_file, storage
@@ -28,6 +30,7 @@ from trialplate.ledger.record_writer import RecordWriter, record_lock, record_or
 from trialplate.record import codec
 from trialplate.record.entries import RunConfiguration, RunOpen, RunStart, StartProof
 from trialplate.record.matrix import attempt_key, configuration_digest
+from trialplate.spec.case_files import read_blob
 from trialplate.verify.ledger_view import LedgerView
 
 __all__ = ["begin_record", "run_prepared"]
@@ -59,6 +62,8 @@ def run_prepared(
         run_id, folder = _new_folder(ledger.folder.absolute().parent / "runs")
         closing.enter_context(record_lock(folder))
         create_file(folder / "plan.json", prepared.frozen.raw)
+        root, blobs = prepared.project, prepared.blobs
+        Blobs(folder).write((digest, read_blob(root, path, digest)) for digest, path in blobs.items())
         content = closing.enter_context(ContentWriter(folder))
         content.write(prepared.frozen.openings.values())
         content.sync()

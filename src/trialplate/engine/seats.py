@@ -78,7 +78,7 @@ def open_seats(prepared: Prepared, environ: Mapping[str, str]) -> Iterator[Seats
                 project=prepared.project, environ=environ, texts=texts, cassette=cassette, http=client, secrets=secrets
             )
             runner: Runner = plugins.load("runners", item.runner)(item, context)
-            seats[item.name] = Seat(item, runner, texts, {})
+            seats[item.name] = Seat(item, runner, texts, _tools(item, prepared.opened, context))
         scoring = ScorerContext(
             project=prepared.project, environ=environ, remember=secrets.remember, scrub=secrets.scrub
         )
@@ -108,6 +108,15 @@ def _cassette(
         closing.callback(made.close)
         cassettes[item.model] = made
     return cassettes[item.model]
+
+
+def _tools(item: Configuration, opened: Mapping[str, Json], context: RunnerContext) -> dict[str, OfferedTool]:
+    """Return what a configuration is offered in some of its cases."""
+    if not item.tools:
+        return {}
+    from trialplate.runners.python_tool import PythonTool
+
+    return {tool.name: PythonTool(tool, opened[tool.texts[0].commitment], item, context) for tool in item.tools}
 
 
 def _scorers(prepared: Prepared, context: ScorerContext) -> dict[str, Sequence[tuple[Scorer, ScorerObject]]]:

@@ -27,6 +27,7 @@ from trialplate.engine.tally import Tally
 from trialplate.engine.trial import Journal, TrialRunner
 from trialplate.engine.watch import Watch
 from trialplate.errors import EXIT_DONE, EXIT_INCOMPLETE, EXIT_INTERRUPTED
+from trialplate.ledger.blobs import Blobs
 from trialplate.ledger.content import ContentWriter
 from trialplate.ledger.ledger_writer import LedgerWriter
 from trialplate.ledger.record_writer import RecordWriter
@@ -107,7 +108,8 @@ class Session:
             StorageError: it could not go on writing; what was signed is valid.
         """
         journal = Journal(self.record.write, self.content.write)
-        trial = TrialRunner(seats, self.prepared.cases, journal, self.tally, self.before)
+        blob = Blobs(self.folder).read
+        trial = TrialRunner(seats, self.prepared.cases, journal, self.tally, self.before, blob)
         return self._close(asyncio.run(self._drive(trial, seats, at_once, watch)))
 
     async def _drive(self, trial: TrialRunner, seats: Seats, at_once: int, watch: Watch) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from trialplate.engine.attachments import attachments_of
 from trialplate.engine.attempt import Judgement, judge_answer, judge_failure, part_reasoning, retry_delay_s
 from trialplate.engine.before import Before, Unscored
 from trialplate.engine.forms import instructions_of, read_form, shape_of
@@ -74,11 +75,24 @@ class Step(NamedTuple):
 class TrialRunner:
     """Runs trials against their seats and writes down everything that happens."""
 
-    def __init__(self, seats: Seats, cases: Mapping[str, Case], journal: Journal, tally: Tally, before: Before) -> None:
+    def __init__(
+        self,
+        seats: Seats,
+        cases: Mapping[str, Case],
+        journal: Journal,
+        tally: Tally,
+        before: Before,
+        blob: Callable[[str], bytes],
+    ) -> None:
+        """Take what the trials of a session share.
+
+        Args:
+            blob: returns the bytes of the cases' files and traces, by digest.
+        """
         self.seats, self.cases, self.scorers = seats.by_name, cases, seats.scorers
         self.journal, self.tally = journal, tally
         self.secrets, self.scrub = seats.secrets, seats.secrets.scrub
-        self.before = before
+        self.before, self._blob = before, blob
         self._random = Randomness()
         self._unbegun = {name: self._attempts_after(0, name) for name in self.seats}
         self._recorded = {name: s.runner for name, s in self.seats.items() if isinstance(s.runner, Recorded)}
@@ -115,6 +129,8 @@ class TrialRunner:
             request_id=self._random.request_id(),
             shape=shape_of(case, seat.configuration),
             instructions=instructions_of(case, seat.configuration),
+            files=attachments_of(case, seat.configuration, self._blob) if case.files else (),
+            blob=self._blob,
         )
 
     def open(self, key: TrialKey) -> OpenTrial:

@@ -265,6 +265,11 @@ class Configuration(Value):
     plugin: Short | None = None
     """The package that its runner comes from, with its version; absent: it is built in."""
 
+    @property
+    def all_files(self) -> tuple[PlanFile, ...]:
+        """Return its files and those of its tools."""
+        return (*self.files, *(file for tool in self.tools for file in tool.files))
+
 
 class Scorer(Value):
     """A named scorer, the cases it applies to, and the one metric it yields."""

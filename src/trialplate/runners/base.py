@@ -131,6 +131,8 @@ class Request:
     """What the model is offered, in the plan's order."""
     turns: tuple[Turn, ...] = ()
     """What was said so far in this attempt."""
+    blob: Callable[[str], bytes] | None = None
+    """Returns the bytes of the case's files and trace, by digest; None: they are not at hand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

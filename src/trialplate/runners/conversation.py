@@ -22,11 +22,10 @@ from trialplate.record.entries import Usage
 from trialplate.record.frozen import Json
 from trialplate.rules.cells import serves
 from trialplate.runners.base import Answer, Failure, OfferedTool, Request, ToolCall, ToolResult, Turn
+from trialplate.spec.tool_entries import MAX_TURNS
 
-__all__ = ["MAX_TURNS", "converse"]
+__all__ = ["converse"]
 
-MAX_TURNS = 50
-"""Replies of one attempt, where the case does not say."""
 _COUNTS = ("input", "output", "cache_read", "cache_write", "reasoning")
 
 Ask = Callable[[Request], Awaitable[Answer]]

@@ -18,6 +18,7 @@ from trialplate.record import values
 from trialplate.record.frozen import Json
 from trialplate.record.values import Case, CaseFile
 from trialplate.rules.passmark import NO_VALUE
+from trialplate.spec.case_forms import FORM_KEYS, check_form, form_fields
 from trialplate.spec.document import Document, Path, named, plain
 from trialplate.spec.later import CASE_FIELDS, CASE_FILE_FIELDS
 from trialplate.spec.nearest import nearest, suggestion
@@ -25,8 +26,9 @@ from trialplate.spec.nearest import nearest, suggestion
 __all__ = ["COLUMNS", "KEYS", "Pin", "check_columns", "from_cells", "from_document"]
 
 COLUMNS = frozenset({"id", "input", "reference", "references", "expected", "tags", "suite", "kind", "context"})
+COLUMNS |= {"answer_format"}
 """Columns that are read; any other goes to `meta` as a text."""
-KEYS = frozenset({*COLUMNS, "meta", "files"})
+KEYS = frozenset({*COLUMNS, *FORM_KEYS, "meta", "files"})
 MAX_TAG = 128
 MAX_FILES = 100
 """Files of one case."""
@@ -38,6 +40,8 @@ _REFERENCES = ("reference", "references", "expected")
 _ID = re.compile(values.CaseId.__metadata__[0].regex)  # type: ignore[attr-defined]
 _MEDIA_TYPE = re.compile("[a-z0-9][a-z0-9!#$&^_.+-]{0,62}/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}")
 _FILE_KEYS = frozenset({"name", "path", "type"})
+_NO_CELLS = (FORM_KEYS | {"files"}) - COLUMNS
+"""Fields of a case that no cell can hold."""
 _TAG_SEPARATOR = re.compile("[;|,]")
 _MISSPELT = 0.75
 """From this likeness on, a column's name is a known one misspelt: as `meta` it would be lost to rules and scorers."""
@@ -69,7 +73,7 @@ def from_cells(cells: Mapping[str, str], automatic_id: str | None, where: str) -
         _refuse(where, "the case has no id, and the file has ids", "write one; ids say which case an answer belongs to")
     _check_kind(cells.get("kind") or "prompt", where)
     for name in cells:
-        message = '"files" is no text: a table has no files' if name == "files" else CASE_FIELDS.get(name)
+        message = f'"{name}" is no text: a table has none' if name in _NO_CELLS else CASE_FIELDS.get(name)
         if message is not None:
             _refuse(where, message, "take the column out, or give it another name to keep it as meta")
     given = [name for name in _REFERENCES if cells.get(name)]
@@ -88,6 +92,7 @@ def from_cells(cells: Mapping[str, str], automatic_id: str | None, where: str) -
         suite=cells.get("suite") or None,
         meta={name: cell for name, cell in cells.items() if name not in COLUMNS and cell},
         context=(cells["context"],) if cells.get("context") else (),
+        answer_format=cells.get("answer_format") or None,
     )
 
 
@@ -111,16 +116,19 @@ def from_document(document: Document, automatic_id: str, pin: Pin) -> Case:
     tags = value.get("tags", [])
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         _refuse(document.where(("tags",)), '"tags" must be a list of texts', 'write ["critical", "tables"]')
+    form, references = form_fields(document), _references(document)
+    check_form(form, references, where)
     return _case(
         where,
         id=value.get("id", automatic_id),
         input=value["input"],
-        references=_references(document),
+        references=references,
         tags=_tags(tags, document.where(("tags",))) if tags else (),
         suite=value.get("suite"),
         meta=plain(meta),
         context=_context(document),
         files=_files(document, pin),
+        **form,
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from trialplate.errors import SpecError
 from trialplate.record.matrix import Matrix, narrow, selects
 from trialplate.record.values import Case, Configuration, Evidence, Opening, Plan, Rule, Scorer, Selector
+from trialplate.rules.cells import HOSTED_RUNNERS
 from trialplate.rules.quantities import RATES, draws_of, measured_cases
 from trialplate.spec.check_choose import check_choose, check_copies, check_draws, check_quantity
 from trialplate.spec.document import Path
@@ -25,8 +26,8 @@ from trialplate.spec.selectors import nowhere, selector_hint
 
 __all__ = ["check", "check_leaks"]
 
-_FILE_RUNNERS = frozenset({"command", "python", "stand-in"})
-"""What runs on this machine in the project's folder, and opens a case's files there itself, or asks nobody."""
+_FILE_RUNNERS = HOSTED_RUNNERS | {"command", "python", "stand-in"}
+"""What is sent a case's files, or runs in the project's folder and opens them there itself, or asks nobody."""
 _OPERATORS = frozenset({"&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1"})
 _Where = Callable[[Path], str]
 

@@ -61,15 +61,15 @@ _ESTIMATE = "write basis: estimate, which compares the measured mean as it is"
 
 LATER: tuple[Refusal, ...] = (
     _later("helpers", "a model that serves a scorer, such as a judge or an embedder,"),
-    _later("tools", "offering a tool to models"),
+    *(
+        _later(f"tools.*.{key}", "a tool that runs in a container", cut=1, hint="a tool of this version has callable:")
+        for key in ("image", "command", "parameter_files", "auxiliary_dir", "shared_dir", "dependencies")
+    ),
     _later("services", "a service that runs beside a trial"),
     _later("validators", "a trusted container that scores"),
     _later("classification", "measuring accuracy and macro-F1 over labels"),
     _later("case_ids", "hiding case ids behind pseudonyms"),
     _later("test_sets.*.case_ids", "hiding case ids behind pseudonyms"),
-    _later("test_sets.*.defaults.answer_format", "a format that the answer must have"),
-    _later("test_sets.*.defaults.max_turns", "a limit on turns of a conversation"),
-    _later("test_sets.*.defaults.tools", "offering tools to a model"),
     _later("test_sets.*.defaults.limits", "limits of an agent's work"),
     _later("test_sets.*.defaults.checks_on_limit", "checks that run in a workspace"),
     _later("profiles.*.agent_args", "passing arguments to an agent"),
@@ -136,11 +136,8 @@ NEVER: tuple[Refusal, ...] = (
 CASE_FIELDS: dict[str, str] = {
     key: f'"{key}": {what} {_NOT_YET}'
     for key, what in {
-        "answer_format": "a format that the answer must have",
         "trace": "a recorded agent run as a case",
-        "tools": "offering tools to a model",
         "service_inputs": "inputs of a service",
-        "max_turns": "a limit on turns of a conversation",
         "repo": "a repository as a case",
         "base": "a repository as a case",
         "input_file": "a question in a file of its own",
@@ -148,7 +145,6 @@ CASE_FIELDS: dict[str, str] = {
         "checks_on_limit": "checks that run in a workspace",
         "limits": "limits of an agent's work",
         "solution": "a solution that proves the checks",
-        "schema": "a schema that the answer must meet",
     }.items()
 }
 """Fields of a case whose engine comes later: they would change the prompt or the score, so they are not ignored."""
@@ -213,8 +209,8 @@ def _placeholders(value: Any) -> Iterator[_Found]:
                 in_request = path[2] == "request"
                 takes = in_request and len(path) > 3 and path[3] in _TAKES_INPUT
                 if "{{" in (text.replace(INPUT, "") if takes else text):
-                    # Without its shell, a command would seem to have no way to start.
-                    cut = (*path, "") if path[-1] == "shell" else path
+                    # Without its shell or its url, a model would seem to have none.
+                    cut = (*path, "") if path[-1] == "shell" else path[:2] if path[-1] == "url" else path
                     name = next(part for part in reversed(path) if isinstance(part, str))
                     message = f'"{name}": a placeholder, {{{{...}}}}, {_NOT_YET} and comes with a later one'
                     if in_request:

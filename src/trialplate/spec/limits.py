@@ -23,6 +23,7 @@ from trialplate.rules.cost import cost_of
 from trialplate.spec.document import Path
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.project import Project
+from trialplate.spec.tool_entries import MAX_TURNS, RESULT_CHARACTERS
 
 __all__ = [
     "UNSTATED_OUTPUT",
@@ -39,6 +40,8 @@ __all__ = [
 OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 UNSTATED_OUTPUT = 4096
 """Output tokens of an attempt whose configuration states no limit: a guess, and said to be one."""
+FORM_BYTES = 1200
+"""What is said about the form of an answer, besides the author's words: the schema of a reply, twice."""
 PER_REQUEST = 16
 """Input tokens of what stands around the texts."""
 
@@ -72,31 +75,42 @@ class AttemptBounds:
     def __init__(self, configuration: Configuration, opened: Mapping[str, Json], cases: Mapping[str, Case]) -> None:
         sent = [opened[text.commitment] for text in configuration.texts if text.role in ("system", "document", "body")]
         self._shared = sum(_bytes(text) + 64 for text in sent)
+        self._tools = {tool.name: _bytes(opened[tool.texts[0].commitment]) + 64 for tool in configuration.tools}
         self._configuration, self._cases = configuration, cases
         limits = [configuration.settings.get(name) for name in OUTPUT_LIMITS]
         stated = [item for item in limits if isinstance(item, int) and not isinstance(item, bool) and item > 0]
         self._output, self._stated = (max(stated), True) if stated else (UNSTATED_OUTPUT, False)
         self._known: dict[str, Bound] = {}
-        self._costs: dict[int, Money | None] = {}
-        """By input tokens: many cases are of a length."""
+        self._costs: dict[tuple[int, int], Money | None] = {}
+        """By tokens: many cases are of a length."""
 
     def of(self, case_id: str) -> Bound:
         """Return the bound of one attempt: input tokens are at most a third of the UTF-8 bytes that are sent."""
         bound = self._known.get(case_id)
         if bound is None:
-            size = self._shared + _bytes(self._cases[case_id].input)
-            tokens = -(-size // 3) + PER_REQUEST
-            if tokens not in self._costs:
-                self._costs[tokens] = self._cost(tokens)
-            bound = Bound(tokens, self._output, self._stated, self._costs[tokens])
+            tokens, output = self._tokens(self._cases[case_id])
+            if (tokens, output) not in self._costs:
+                self._costs[tokens, output] = self._cost(tokens, output)
+            bound = Bound(tokens, output, self._stated, self._costs[tokens, output])
             self._known[case_id] = bound
         return bound
 
-    def _cost(self, tokens: int) -> Money | None:
+    def _tokens(self, case: Case) -> tuple[int, int]:
+        """Return the most tokens in and out: of every turn, if tools are offered, each with all that went before."""
+        form = FORM_BYTES if case.answer_format is not None or case.answer_schema is not None else 0
+        form += 2 * _bytes(case.answer_schema) if case.answer_schema is not None else _bytes(case.answer_format or "")
+        offered = [self._tools[tool.name] for tool in case.tools if tool.name in self._tools]
+        size = self._shared + _bytes(case.input) + form + sum(offered)
+        tokens = -(-size // 3) + PER_REQUEST
+        turns = (case.max_turns or MAX_TURNS) if offered else 1
+        grows = self._output + -(-RESULT_CHARACTERS // 3)
+        return turns * tokens + grows * turns * (turns - 1) // 2, turns * self._output
+
+    def _cost(self, tokens: int, output: int) -> Money | None:
         """Return the dearest that these tokens can be, whatever part of them is cached or reasoning."""
-        plain = Usage(input=tokens, output=self._output)
+        plain = Usage(input=tokens, output=output)
         inputs = (plain, plain.replace(cache_write=tokens), plain.replace(cache_read=tokens))
-        usages = (usage.replace(reasoning=thought) for usage in inputs for thought in (0, self._output))
+        usages = (usage.replace(reasoning=thought) for usage in inputs for thought in (0, output))
         costs = [cost_of(self._configuration.pricing, usage) for usage in usages]
         return max((item for item in costs if item is not None), key=lambda item: item.nano, default=None)
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from trialplate.record.values import CacheMode
+from trialplate.spec.case_forms import MOST_TURNS
 from trialplate.spec.entries import ModelEntry, Profile, ProviderEntry
 from trialplate.spec.fields import (
     Author,
@@ -27,6 +28,7 @@ from trialplate.spec.fields import (
 )
 from trialplate.spec.marks import MarkEntry
 from trialplate.spec.scorer_entries import ScorerEntry
+from trialplate.spec.tool_entries import ToolEntry, ToolName
 
 __all__ = ["AuthorPlan", "BudgetEntry", "MatrixEntry", "RunEntry", "TestSetEntry"]
 
@@ -38,6 +40,10 @@ class Defaults(Author):
     tags: Many[Text] = ()
     meta: dict[str, Any] = {}  # noqa: RUF012  the models are frozen and copy their defaults
     context: OneOrMany[str] = ()
+    answer_format: Text | None = None
+    max_turns: Annotated[int, Field(ge=1, le=MOST_TURNS)] | None = None
+    tools: Many[Any] = ()
+    """As a case offers them."""
 
 
 class TestSetEntry(Author):
@@ -97,6 +103,7 @@ class AuthorPlan(Author):
     providers: dict[Short, ProviderEntry] = {}  # noqa: RUF012
     matrix: Annotated[Many[MatrixEntry], Field(min_length=1)] | None = None
     repeats: Annotated[int, Field(ge=1, le=10_000)]
+    tools: dict[ToolName, ToolEntry] = {}  # noqa: RUF012
     scorers: Annotated[dict[Name, ScorerEntry], Field(min_length=1)]
     verdict: VerdictEntry = VerdictEntry()
     pass_mark: MarkEntry

@@ -10,26 +10,25 @@ from __future__ import annotations
 
 import os
 import posixpath
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from trialplate.errors import SpecError
-from trialplate.record import canonical
 from trialplate.record.frozen import Json
 from trialplate.record.values import Case
 from trialplate.spec import later, problems, test_sets, yaml_strict
 from trialplate.spec.answer_schemas import check_schema
-from trialplate.spec.case_fields import Pin
+from trialplate.spec.case_files import CaseFiles
+from trialplate.spec.case_forms import case_tools
 from trialplate.spec.commands import doubtful_words, files_of
 from trialplate.spec.document import MAX_BYTES, Document, decode_utf8, plain
 from trialplate.spec.document import Path as Place
 from trialplate.spec.entries import Command, Function, Settings, StandInModel, TextModel
 from trialplate.spec.functions import check_function
 from trialplate.spec.models import AuthorPlan, TestSetEntry
-from trialplate.spec.nearest import nearest
 from trialplate.spec.pins import pin_digest
+from trialplate.spec.reading import near_hint, read_inside
 from trialplate.spec.scorer_entries import JsonSchemaScorer
 
 __all__ = ["Project", "load_project"]
@@ -37,8 +36,6 @@ __all__ = ["Project", "load_project"]
 _FILE = "trialplate.yaml"
 _MAX_TEXT = 16 * 1024 * 1024
 _MAX_PINNED = 1024 * 1024 * 1024
-_MAX_CASE_FILE = 64 * 1024 * 1024
-"""No model takes more in one request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +58,8 @@ class Project:
     """Documents and scripted answers, by path, with LF line ends."""
     pinned: Mapping[str, str]
     """Digest of every project file that a command or a callable names, by path."""
+    blobs: Mapping[str, str]
+    """Where the bytes lie that cases name, in the project's folder, by their digest."""
     schemas: Mapping[str, Json]
     """The schemas of scorers, by the scorer's name."""
     cassettes: Mapping[str, str]
@@ -76,12 +75,13 @@ def load_project(path: str | os.PathLike[str]) -> Project:
     """
     file = _author_file(Path(path))
     root = file.parent
-    document = yaml_strict.load(_read(root, file.name, file.name, MAX_BYTES), file.name)
+    document = yaml_strict.load(read_inside(root, file.name, file.name, MAX_BYTES), file.name)
     found, remaining = later.refuse(document)
     author = problems.validated(AuthorPlan, document, remaining, found)
     problems.raise_problems(found)
     assert author is not None  # noqa: S101  no problem, so there is a model
-    parts = [_part(root, document, author, index) for index in range(len(author.test_sets))]
+    files = CaseFiles(root)
+    parts = [_part(document, author, index, root, files) for index in range(len(author.test_sets))]
     cases = test_sets.merge(parts, document.where(("test_sets",)))
     labels, contradictions = _labels(author.test_sets, parts)
     texts = {name: _text(root, name, where) for name, where in _text_files(document, author)}
@@ -96,6 +96,7 @@ def load_project(path: str | os.PathLike[str]) -> Project:
         labels=labels,
         texts=texts,
         pinned=dict(_pinned(root, document, author)),
+        blobs=files.blobs,
         schemas={name: schema for name, schema, _ in schemas},
         cassettes=dict(_cassettes(root)),
         warnings=(
@@ -121,12 +122,12 @@ def _author_file(path: Path) -> Path:
                 hint = f"this is inside the project {above}: go there, or name it"
             else:
                 hint += "; `trialplate init` begins a new project"
-            raise SpecError(f"there is no {_FILE} in {_folder(path)}", hint=_near(path / _FILE) or hint)
+            raise SpecError(f"there is no {_FILE} in {_folder(path)}", hint=near_hint(path / _FILE) or hint)
         return path / _FILE
     if not os.path.lexists(path):
         if path.name == _FILE and os.path.isdir(path.parent):
             return _author_file(path.parent)
-        raise SpecError(f"{path} does not exist", hint=_near(path, folders=True) or hint)
+        raise SpecError(f"{path} does not exist", hint=near_hint(path, folders=True) or hint)
     return path
 
 
@@ -134,36 +135,29 @@ def _folder(path: Path) -> str:
     return "this folder" if path == Path() else str(path)
 
 
-def _part(root: Path, document: Document, author: AuthorPlan, index: int) -> test_sets.LoadedCases:
+def _part(document: Document, author: AuthorPlan, index: int, root: Path, files: CaseFiles) -> test_sets.LoadedCases:
     """Read one file of cases."""
     entry = author.test_sets[index]
     where = document.where(("test_sets", index, "file"))
     if any(entry.file == other.file for other in author.test_sets[:index]):
         raise SpecError(f"{entry.file} is named twice", where=where, hint="name each file once")
     given = entry.defaults
-    data = _read(root, entry.file, where, test_sets.MAX_FILE_BYTES)
-    pin = _pin_beside(root, entry.file)
+    data = read_inside(root, entry.file, where, test_sets.MAX_FILE_BYTES)
+    tools = case_tools(document, ("test_sets", index, "defaults", "tools")) if given.tools else ()
     return test_sets.load(
-        test_sets.Source(entry.file, data, given.suite, given.tags, plain(given.meta), given.context, pin)
+        test_sets.Source(
+            file=entry.file,
+            data=data,
+            suite=given.suite,
+            tags=given.tags,
+            meta=plain(given.meta),
+            context=given.context,
+            answer_format=given.answer_format,
+            max_turns=given.max_turns,
+            tools=tools,
+            files=files,
+        )
     )
-
-
-def _pin_beside(root: Path, file: str) -> Pin:
-    """Return what pins the files of cases, whose paths are relative to the folder of the file that holds the cases."""
-    known: dict[str, str] = {}
-
-    def pin(path: str, where: str) -> str:
-        if not path or path.startswith(("/", "~")) or "\\" in path or "\0" in path or ":" in path.partition("/")[0]:
-            hint = "write a path such as images/cat.png, relative to the file of cases"
-            raise SpecError("expected a path inside the project's folder", where=where, hint=hint)
-        name = posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
-        if name.startswith("../"):
-            raise SpecError(f"{path} leads out of the project's folder", where=where, hint="copy it into the project")
-        if name not in known:
-            known[name] = canonical.digest(_read(root, name, where, _MAX_CASE_FILE))
-        return known[name]
-
-    return pin
 
 
 def _labels(
@@ -204,7 +198,7 @@ def _text_files(document: Document, author: AuthorPlan) -> Iterator[tuple[str, s
 
 def _text(root: Path, name: str, where: str) -> str:
     """Return a text file with LF line ends and without a byte-order mark."""
-    text = decode_utf8(_read(root, name, where, _MAX_TEXT), name, limit=_MAX_TEXT)
+    text = decode_utf8(read_inside(root, name, where, _MAX_TEXT), name, limit=_MAX_TEXT)
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -214,17 +208,17 @@ def _pinned(root: Path, document: Document, author: AuthorPlan) -> Iterator[tupl
         if isinstance(code, Command):
             where = document.where((*place, "argv" if code.argv is not None else "shell"))
             for path in files_of(root, code):
-                yield path, pin_digest(_read(root, path, where, _MAX_PINNED))
+                yield path, pin_digest(read_inside(root, path, where, _MAX_PINNED))
         else:
             where = document.where((*place, "callable"))
-            data = _read(root, code.file, where, _MAX_TEXT)
+            data = read_inside(root, code.file, where, _MAX_TEXT)
             check_function(data, code.file, code.function, where)
             yield code.file, pin_digest(data)
 
 
 def _code(author: AuthorPlan) -> Iterator[tuple[Place, Command | Function]]:
-    """Yield the models and scorers that are programs or functions of the project, each with its place."""
-    for key, entries in (("models", author.models), ("scorers", author.scorers)):
+    """Yield the models, scorers and tools that are programs or functions of the project, each with its place."""
+    for key, entries in (("models", author.models), ("scorers", author.scorers), ("tools", author.tools)):
         for name, entry in entries.items():
             if isinstance(entry, Command | Function):
                 yield (key, name), entry
@@ -236,10 +230,12 @@ def _schemas(root: Path, document: Document, author: AuthorPlan) -> Iterator[tup
         if isinstance(entry, JsonSchemaScorer):
             place: Place = ("scorers", name, "schema")
             if isinstance(entry.schema_, str):
-                data = _read(root, entry.schema_, document.where(place), MAX_BYTES)
+                data = read_inside(root, entry.schema_, document.where(place), MAX_BYTES)
                 yield name, *check_schema(yaml_strict.load(data, entry.schema_), ())
             else:
                 yield name, *check_schema(document, place)
+    for tool in author.tools:
+        yield f"tools.{tool}", *check_schema(document, ("tools", tool, "parameters"))
 
 
 def _doubts(root: Path, document: Document, author: AuthorPlan) -> Iterator[str]:
@@ -256,53 +252,4 @@ def _cassettes(root: Path) -> Iterator[tuple[str, str]]:
         for file in sorted(folder.iterdir(), key=lambda item: item.name):
             if file.name.endswith(".jsonl"):
                 name = f"cassettes/{file.name}"
-                yield name, pin_digest(_read(root, name, name, _MAX_PINNED))
-
-
-def _read(root: Path, name: str, where: str, limit: int) -> bytes:
-    """Return the bytes of a regular file inside the project.
-
-    Raises:
-        SpecError: it is not there, not inside, not a regular file, not readable or too large.
-    """
-    file = root / name
-    try:
-        real = file.resolve(strict=True)
-        if not real.is_relative_to(root.resolve(strict=True)):
-            raise SpecError(f"{name} leads out of the project's folder", where=where, hint="copy it into the project")
-        # Without O_NONBLOCK, opening a pipe that has no writer would wait for ever.
-        handle = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        with os.fdopen(handle, "rb") as stream:
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode):
-                raise SpecError(f"{name} is not a regular file", where=where, hint="name a file")
-            data = stream.read(limit + 1)
-    except FileNotFoundError:
-        raise SpecError(f"{name} does not exist", where=where, hint=_beside(file)) from None
-    except (OSError, RuntimeError) as problem:
-        words = getattr(problem, "strerror", None) or str(problem)
-        hint = "mind the path and its permissions"
-        raise SpecError(f"{name} cannot be read: {words}", where=where, hint=hint) from None
-    if len(data) > limit:
-        raise SpecError(f"{name} is larger than {limit} bytes", where=where, hint="split it")
-    return data
-
-
-_RELATIVE = "paths are relative to the plan's folder, those in a file of cases to that file's"
-
-
-def _beside(file: Path) -> str:
-    """Return a hint for a file that is missing: the one most like it, and never all that are there."""
-    if not os.path.isdir(file.parent):
-        return f"the folder is not there either; {_RELATIVE}"
-    return _near(file) or f"correct the name; {_RELATIVE}"
-
-
-def _near(path: Path, *, folders: bool = False) -> str:
-    """Return a hint with the name nearest to a missing one, or "" if none is near."""
-    try:
-        names = [item.name for item in path.parent.iterdir() if item.is_file() or (folders and item.is_dir())]
-    except OSError:
-        return ""
-    near = nearest(path.name, names)
-    return f'did you mean "{near}"?' if near else ""
+                yield name, pin_digest(read_inside(root, name, name, _MAX_PINNED))

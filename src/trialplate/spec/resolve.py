@@ -8,7 +8,7 @@ attempt a new thing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -25,6 +25,7 @@ from trialplate.record.values import (
     PassMark,
     PlanFile,
     PlanText,
+    PlanTool,
     Pricing,
     Retry,
 )
@@ -234,9 +235,38 @@ def _hosted(
         "secret": entry.secret.env if entry.secret else provider.key,
         "served": entry.served,
         "structured": mode if formed else None,
+        "tools": tuple(_tools(project, vault)),
         "accepts": tuple(sorted(set(accepts))) if any(case.files for case in project.cases) else None,
     }
     return fields, [f"{model}: what answers as {entry.model} at {endpoint} is the server's own word"]
+
+
+def _tools(project: Project, vault: Vault) -> Iterator[PlanTool]:
+    """Yield the tools that a case offers, in the order of the author's file.
+
+    Raises:
+        SpecError: a case offers one that is not there.
+    """
+    known = project.author.tools
+    offered: set[str] = set()
+    for case in project.cases:
+        for item in case.tools:
+            if item.name not in known:
+                message = f'case "{case.id}" offers the tool "{item.name}", which is not among tools:'
+                raise SpecError(message, where=project.places[case.id], hint=suggestion(item.name, known))
+            offered.add(item.name)
+    for name, entry in known.items():
+        if name in offered:
+            told: dict[str, Json] = {"description": entry.description, "parameters": project.schemas[f"tools.{name}"]}
+            settings: dict[str, Json] = {"callable": entry.callable}
+            if entry.env:
+                settings["env"] = sorted(set(entry.env))
+            yield PlanTool(
+                name=name,
+                settings=settings,
+                texts=(vault.text("tool", told, name),),
+                files=(PlanFile(path=entry.file, digest=project.pinned[entry.file]),),
+            )
 
 
 def _endpoint(url: str, *, base: bool = True) -> str:

@@ -17,14 +17,15 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 from trialplate.errors import FormatError, SpecError
 from trialplate.record import canonical, values
 from trialplate.record.frozen import Json
-from trialplate.record.values import Case
+from trialplate.record.values import Case, CaseTool
 from trialplate.spec import csv_strict, json_places, yaml_strict
-from trialplate.spec.case_fields import COLUMNS, Pin, check_columns, from_cells, from_document
+from trialplate.spec.case_fields import COLUMNS, check_columns, from_cells, from_document
+from trialplate.spec.case_files import CaseFiles
 from trialplate.spec.document import Document, Place, decode_utf8
 from trialplate.spec.nearest import suggestion
 
@@ -45,10 +46,6 @@ _Found = tuple[str, Case, bool]
 """The place of a case, the case, and whether its id comes from the place."""
 
 
-def _without_project(path: str, where: str) -> NoReturn:
-    raise SpecError(f"the file {path} of a case cannot be read here", where=where, hint="load the whole project")
-
-
 @dataclass(frozen=True, slots=True)
 class Source:
     """One file of cases as a plan names it: its bytes, and what a case of it gets that does not say otherwise."""
@@ -59,8 +56,18 @@ class Source:
     tags: tuple[str, ...] = ()
     meta: Mapping[str, Json] = field(default_factory=dict)
     context: tuple[str, ...] = ()
-    pin: Pin = _without_project
-    """Gives the digest of a case's file."""
+    answer_format: str | None = None
+    max_turns: int | None = None
+    tools: tuple[CaseTool, ...] = ()
+    files: CaseFiles | None = None
+    """Pins the files that its cases name; None: they cannot be read, and cases name none."""
+
+    def pin(self, path: str, where: str) -> str:
+        """Return the digest of a file that a case names."""
+        if self.files is None:
+            hint = "load the whole project"
+            raise SpecError(f"the file {path} of a case cannot be read here", where=where, hint=hint)
+        return self.files.pin(self.file, path, where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +176,8 @@ def _take(case: Case, place: str, cases: list[Case], places: dict[str, str]) -> 
 
 
 def _with_defaults(cases: Iterable[Case], source: Source) -> Iterator[Case]:
-    """Give cases their file's suite and context where they have none, and its tags and meta beside their own."""
-    if not (source.suite or source.tags or source.meta or source.context):
+    """Give cases their file's tags and meta beside their own, and whatever else it says where they say nothing."""
+    if source == Source(source.file, source.data, files=source.files):
         yield from cases
         return
     for case in cases:
@@ -180,6 +187,11 @@ def _with_defaults(cases: Iterable[Case], source: Source) -> Iterator[Case]:
             tags=tuple(tags),
             meta={**source.meta, **case.meta},
             context=case.context or source.context,
+            answer_format=case.answer_format
+            if case.answer_schema is not None
+            else case.answer_format or source.answer_format,
+            max_turns=case.max_turns or source.max_turns,
+            tools=case.tools or source.tools,
         )
 
 

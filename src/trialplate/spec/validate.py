@@ -75,7 +75,7 @@ def validate(path: str | os.PathLike[str]) -> Validation:
     tags = Counter(tag for case in project.cases for tag in case.tags or (UNTAGGED,))
     applied = Counter(scorer.name for case in plan.test_set.cases for scorer in matrix.applicable(case))
     label = plan.test_set.name + (f" {plan.test_set.version}" if plan.test_set.version else "")
-    files = [*plan.cassettes, *(file for item in plan.configurations for file in item.files)]
+    files = [*plan.cassettes, *(file for item in plan.configurations for file in item.all_files)]
     files += [file for scorer in plan.scorers for file in scorer.files]
     return Validation(
         name=plan.name,

@@ -6,6 +6,8 @@ Content is whole or withheld: if content.jsonl is there, every commitment of pla
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Callable, Iterator, Set
 from pathlib import Path
 
@@ -59,6 +61,7 @@ def check_content(record: RecordView, ledger: LedgerView, report: Report) -> Non
                 report.found("CONTENT-MISMATCH", message, f"{shown}/plan.json")
             elif held is not None:
                 _check_case(case, held.value, shown, report)
+        _check_blobs(record.folder / "content", shown, report)
         if not (record.folder / "content.jsonl").exists():
             report.skip("V16", f"content withheld: {len(record.commitments)} commitments are not opened here")
             return
@@ -70,6 +73,19 @@ def check_content(record: RecordView, ledger: LedgerView, report: Report) -> Non
             message = f"content.jsonl cannot be read ({error.strerror})"
             error = VerificationError(message, where=shown, code="FILE-MISSING")
         report.caught(error)
+
+
+def _check_blobs(folder: Path, shown: str, report: Report) -> None:
+    """Check that each file or trace that is here has the digest that it is called by; one that is not is withheld."""
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if re.fullmatch("[0-9a-f]{64}", path.name):
+            where = f"{shown}/content/{path.name}"
+            digest = hashlib.sha256()
+            with open_regular(path, where) as file:
+                while piece := file.read(1 << 20):
+                    digest.update(piece)
+            if digest.hexdigest() != path.name:
+                report.found("CONTENT-MISMATCH", "its bytes do not have the digest that it is called by", where)
 
 
 def _check_openings(record: RecordView, public: set[str | None], leaks: _Leaks, shown: str, report: Report) -> None:

@@ -24,7 +24,7 @@ from trialplate.record.entries import (
 )
 from trialplate.record.log import check_inclusion, leaf_hash, root_of
 from trialplate.record.matrix import Matrix, attempt_key, configuration_digest, narrow
-from trialplate.record.values import Configuration, Plan, Scorer
+from trialplate.record.values import Configuration, Plan, PlanTool, Scorer
 from trialplate.rules.cells import Board
 from trialplate.rules.shape import mark_problems, plan_problems
 from trialplate.verify.cell_checks import CellChecks
@@ -132,7 +132,8 @@ def plan_commitments(plan: Plan) -> list[str]:
     """Return every commitment a plan holds: its cases, then its texts."""
     found = [case.commitment for case in plan.test_set.cases]
     found += [case.asked for case in plan.test_set.cases if case.asked is not None]
-    holders: list[Configuration | Scorer] = [*plan.configurations, *plan.scorers]
+    models = [*plan.configurations, *plan.helpers]
+    holders: list[Configuration | Scorer | PlanTool] = [*models, *plan.scorers, *(t for m in models for t in m.tools)]
     for holder in holders:
         found += [text.commitment for text in holder.texts]
     return found

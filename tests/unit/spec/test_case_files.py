@@ -13,7 +13,7 @@ from author_files import PLAN
 from trialplate.errors import SpecError
 from trialplate.record import codec
 from trialplate.record.values import CaseFile
-from trialplate.spec import project as project_room
+from trialplate.spec import case_files
 from trialplate.spec.freeze import freeze
 from trialplate.spec.project import load_project
 from trialplate.spec.validate import validate
@@ -117,7 +117,7 @@ def test_file_that_cannot_be_used_is_refused_at_its_place(
 
 def test_file_larger_than_the_limit_is_refused(project_at: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """No more than the limit is ever read of a file."""
-    monkeypatch.setattr(project_room, "_MAX_CASE_FILE", 8)
+    monkeypatch.setattr(case_files, "MAX_BYTES", 8)
     assert "is larger than 8 bytes" in refusal(with_files(project_at)).message
 
 
@@ -126,20 +126,19 @@ def test_file_larger_than_the_limit_is_refused(project_at: Write, monkeypatch: p
     [
         (ECHO, True),
         ("echo: {runner: command, argv: [cat]}", True),
-        ('echo: {runner: openai-compatible, url: "http://127.0.0.1:9/v1", model: m}', False),
+        ('echo: {runner: openai-compatible, url: "http://127.0.0.1:9/v1", model: m}', True),
+        ('echo: {runner: http, subject: "1", request: {url: "http://127.0.0.1:9/ask", body: {q: "{{input}}"}}}', False),
     ],
 )
 def test_case_with_files_reaches_no_runner_that_sends_none(project_at: Write, model: str, taken: bool) -> None:
-    """A hosted model would be asked about what it cannot see: one sentence with case and model."""
+    """A service would be asked about what it cannot see: one sentence with case and model."""
     root = with_files(project_at, plan=plan_of("{file: cases/v.yaml}").replace(ECHO, model))
     if taken:
         assert validate(root).with_files == {"cat": 1}
         return
     error = refusal(root)
     assert error.where == "cases/v.yaml:2"
-    assert (
-        error.message == 'case "cat" has files, and the runner openai-compatible of "echo" sends none in this version'
-    )
+    assert error.message == 'case "cat" has files, and the runner http of "echo" sends none in this version'
 
 
 def test_command_may_name_the_file_of_a_private_case(project_at: Write) -> None:
@@ -190,9 +189,8 @@ def test_defaults_fill_what_is_absent_and_stand_beside_what_adds_up(project_at: 
 @pytest.mark.parametrize(
     ("key", "words"),
     [
-        ("answer_format: word", "a format that the answer must have is not in this version"),
-        ("max_turns: 3", "is not in this version"),
-        ("tools: [{name: x}]", "offering tools to a model is not in this version"),
+        ("max_turns: 0", "at least 1"),
+        ("tools: [{name: x, max_cals: 3}]", 'unknown key "max_cals"'),
         ("references: [x]", 'unknown key "references"'),
         ("tag: [x]", 'did you mean "tags"?'),
         ("context: 7", "expected a text, or a list of texts"),

@@ -236,7 +236,7 @@ def test_tag_or_suite_that_a_reader_would_take_for_another_is_refused(field: str
         ('[{"input": "a", "kind": "trace"}]', "1:25", "not in this version"),
         ('[{"input": "a", "reference": ["b"]}]', "1:30", '"reference" is a list'),
         ('[{"input": "a", "reference": null}]', "1:30", '"reference" is null'),
-        ('[{"input": "a", "answer_format": "word"}]', "1:17", '"answer_format": a format that the answer must have'),
+        ('[{"input": "a", "answer_format": 7}]', "1:34", '"answer_format" is no text'),
         ('[{"input": "a", "context": 7}]', "1:28", '"context" must be a text or a list of texts'),
         ('[{"input": "a", "context": {"x": 1}}]', "1:28", '"context" must be a text or a list of texts'),
         ('[{"input": "a", "context": ["b",\n 7]}]', "2:2", '"context" must be a text or a list of texts'),

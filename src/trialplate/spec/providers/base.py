@@ -87,7 +87,8 @@ class Json:
 
 
 Parameter = Number | Whole | Choice | Flag | Json
-SHARE, PENALTY = Number(0, 1), Number(-2, 2)
+SHARE = Number(0, 1)
+PENALTY = Number(-2, 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

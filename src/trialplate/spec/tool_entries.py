@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an author writes about the tools that cases may offer to models."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, StringConstraints
+from pydantic_core import PydanticCustomError
+
+from trialplate.spec.entries import Function
+from trialplate.spec.fields import Text
+
+__all__ = ["MAX_TURNS", "RESULT_CHARACTERS", "ToolEntry", "ToolName"]
+
+ToolName = Annotated[str, StringConstraints(pattern="^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
+"""As all interfaces take it."""
+MAX_TURNS = 20
+"""Replies of one attempt with tools, where the case does not say."""
+RESULT_CHARACTERS = 16_384
+"""What a model is told of one result; the rest is cut off, and it is told that."""
+
+
+def _parameters(value: dict[str, Any]) -> dict[str, Any]:
+    if value.get("type") != "object":
+        raise PydanticCustomError("parameters", "expected a JSON Schema of an object: type: object, properties: {...}")
+    return value
+
+
+class ToolEntry(Function):
+    """A function of the project that a model may call."""
+
+    description: Annotated[Text, Field(max_length=4096)]
+    parameters: Annotated[dict[str, Any], AfterValidator(_parameters)]
+    """JSON Schema of its arguments."""
