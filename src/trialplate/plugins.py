@@ -35,6 +35,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "http": "trialplate.runners.http:make",
         "command": "trialplate.runners.command:make",
         "python": "trialplate.runners.python:make",
+        "trace": "trialplate.runners.trace:make",
         "stand-in": "trialplate.runners.stand_in:make",
     },
     "scorers": {
@@ -45,6 +46,9 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "choice": "trialplate.scorers.choice:make_choice",
         "json-schema": "trialplate.scorers.json_scorers:make_json_schema",
         "json-subset": "trialplate.scorers.json_scorers:make_json_subset",
+        "value": "trialplate.scorers.value:make_value",
+        "label": "trialplate.scorers.label:make_label",
+        "trajectory": "trialplate.scorers.trajectory:make_trajectory",
         "command": "trialplate.scorers.programs:make_command",
         "python": "trialplate.scorers.programs:make_python",
     },

@@ -20,7 +20,7 @@ from trialplate.record.frozen import Json
 from trialplate.record.values import Case, Configuration, Scorer
 from trialplate.rules.cells import FAR_END_RUNNERS, serves
 from trialplate.runners.base import Answer, Failure
-from trialplate.scorers.base import Score, ScorerError
+from trialplate.scorers.base import Score, ScorerContext, ScorerError
 from trialplate.scorers.base import Scorer as ScorerObject
 from trialplate.scorers.reasoning import without_reasoning
 
@@ -139,9 +139,10 @@ async def _score(answer: Answer, case: Case, scorers: Sequence[tuple[Scorer, Sco
     unknown: dict[str, Cause] = {}
     reasons: dict[str, str] = {}
     failed = voted = False
+    context = ScorerContext(transcript=answer.transcript)
     for scorer, scores in scorers:
         try:
-            score = await scores.score(case, answer.text)
+            score = await scores.score(case, answer.text, context)
             metrics |= {name: _metric(score, name) for name in scorer.metrics if name not in score.unknown}
             unknown |= dict.fromkeys(score.unknown, "scorer")
             failed = failed or score.verdict == "failed"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from trialplate.record.entries import TrialEnd, TrialKey
+from trialplate.record.frozen import Json
 from trialplate.rules.cells import Cell
 
 __all__ = ["Before", "Unscored"]
@@ -19,6 +20,7 @@ class Unscored:
     end: TrialEnd
     """Of the attempt that it came in."""
     text: str
+    transcript: Json | None = None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from trialplate import plugins
 from trialplate.engine.attempt import Judgement, judge_answer
@@ -34,7 +35,8 @@ from trialplate.verify.record_view import RecordView, plan_commitments
 __all__ = ["DETERMINISTIC", "rescore"]
 
 DETERMINISTIC = frozenset({"exact", "contains", "regex", "numeric", "choice", "json-schema", "json-subset"})
-"""Scorers of this program that need nothing but answer, case and plan. A type that is not named here runs code."""
+DETERMINISTIC |= {"value", "label", "trajectory"}
+"""Scorers of this program that need nothing but answer, transcript, case and plan. What is not named here runs code."""
 CHECK = "V21"
 
 Applied = list[tuple[Scorer, ScorerObject]]
@@ -62,6 +64,14 @@ def rescore(record: RecordView, report: Report, *, run_code: bool) -> None:
         report.skip(CHECK, f"a scorer of the plan cannot be made here: {error.message}")
     except (FormatError, VerificationError) as error:
         report.caught(error)
+
+
+class _Asked(NamedTuple):
+    """A decided trial: its finish reason if that decides, and how many openings its answer needs."""
+
+    key: TrialKey
+    finish: str | None
+    parts: int
 
 
 class _Rescoring:
@@ -116,37 +126,51 @@ class _Rescoring:
         return ScorerInContext(made, ScorerContext(project=project, environ=os.environ))
 
     async def run(self) -> None:
-        """Score each answer as its opening goes by."""
+        """Score each answer as soon as its opening and that of its transcript have gone by."""
         wanted = self._answers()
+        held: dict[TrialKey, dict[str, Json]] = {}
         for commitment, value in openings(self.record.folder, self.shown):
-            for key, finish in wanted.pop(commitment, ()):
-                applied, cell = self.applied[key[1]], self.record.board.cells[key]
-                if not applied:
-                    self.unread += 1
-                    continue
-                answer = Answer(
-                    text=canonical.text_in(value),
-                    finish="length" if cell.cause == "truncated" else finish,
-                    served=self.configurations[key[0]].model_id,
-                    refusal=cell.cause == "refusal",
-                    unreadable="not in the form that was asked for" if cell.cause == "bad_format" else None,
-                )
-                judged = await judge_answer(answer, self.cases[key[1]], self.configurations[key[0]], applied)
-                self._compare(key, cell, judged, applied)
+            for asked, part in wanted.pop(commitment, ()):
+                parts = held.setdefault(asked.key, {})
+                parts[part] = value
+                if len(parts) == asked.parts:
+                    await self._again(asked, held.pop(asked.key))
+        self.unread += len(held)
 
-    def _answers(self) -> dict[str, list[tuple[TrialKey, str | None]]]:
-        """Return the trials whose decided answers a commitment opens, each with its finish reason if that decides.
+    async def _again(self, asked: _Asked, parts: Mapping[str, Json]) -> None:
+        """Score one answer."""
+        key = asked.key
+        applied, cell, configuration = self.applied[key[1]], self.record.board.cells[key], self.configurations[key[0]]
+        if not applied:
+            self.unread += 1
+            return
+        answer = Answer(
+            text=canonical.text_in(parts["answer"]),
+            finish="length" if cell.cause == "truncated" else asked.finish,
+            served=configuration.model_id,
+            transcript=parts.get("transcript"),
+            refusal=cell.cause == "refusal",
+            unreadable="not in the form that was asked for" if cell.cause == "bad_format" else None,
+        )
+        self._compare(key, cell, await judge_answer(answer, self.cases[key[1]], configuration, applied), applied)
+
+    def _answers(self) -> dict[str, list[tuple[_Asked, str]]]:
+        """Return the decided trials by what opens their answer and what came with it, each with which it is.
 
         Raises:
             VerificationError: RECORD-ROOT: the record has changed since it was verified.
         """
-        found: dict[str, list[tuple[TrialKey, str | None]]] = {}
+        found: dict[str, list[tuple[_Asked, str]]] = {}
         for end, where in self._ends():
             if end.outcome not in DECIDED:
                 continue
-            if end.private.answer is not None:
+            private = end.private
+            if private.answer is not None:
                 finish = end.finish if end.finish in ("length", "content_filter") else None
-                found.setdefault(end.private.answer, []).append((end.trial, finish))
+                asked = _Asked(end.trial, finish, 1 + (private.transcript is not None))
+                found.setdefault(private.answer, []).append((asked, "answer"))
+                if private.transcript is not None:
+                    found.setdefault(private.transcript, []).append((asked, "transcript"))
             elif end.cause is None:
                 self.report.found("RESCORE", f"{_name(end.trial)}: it was scored, and no answer is committed", where)
         return found

@@ -276,13 +276,14 @@ def _fold(folder: Path, prepared: Prepared, size: int) -> tuple[Before, str]:
 
 def _opened(folder: Path, unscored: Mapping[TrialKey, TrialEnd]) -> dict[TrialKey, Unscored]:
     """Return the answers that are to be scored again."""
-    keys: dict[str | None, TrialKey] = {end.private.answer: key for key, end in unscored.items()}
-    found: dict[TrialKey, Unscored] = {}
-    for commitment, value in openings(folder, f"runs/{folder.name}") if keys else ():
-        if commitment in keys:
-            key = keys[commitment]
-            found[key] = Unscored(unscored[key], canonical.text_in(value))
-    return found
+    wanted = {c for end in unscored.values() for c in (end.private.answer, end.private.transcript) if c is not None}
+    shown = f"runs/{folder.name}"
+    texts = {c: value for c, value in (openings(folder, shown) if wanted else ()) if c in wanted}
+    return {
+        key: Unscored(end, canonical.text_in(texts[end.private.answer]), texts.get(end.private.transcript or ""))
+        for key, end in unscored.items()
+        if end.private.answer in texts
+    }
 
 
 def _state(run_id: str, prepared: Prepared, before: Before, notes: tuple[str, ...]) -> Resumed:

@@ -195,7 +195,9 @@ class TrialRunner:
         self.journal.line("trial.start", codec.to_json(TrialStart(trial=key, attempt=attempt)))
         self.tally.began()
         began, earlier, cancelled = time.monotonic(), unscored.end, False
-        answer = Answer(text=unscored.text, finish=earlier.finish, served=earlier.served)
+        answer = Answer(
+            text=unscored.text, finish=earlier.finish, served=earlier.served, transcript=unscored.transcript
+        )
         try:
             judgement = await judge_answer(answer, self.cases[key[1]], seat.configuration, self.scorers[key[1]])
         except asyncio.CancelledError:

@@ -76,8 +76,8 @@ class _Conversation:
             results = [await self._result(call) for call in answer.tool_calls]
             self._turns.append(Turn(reply=answer, results=tuple(results)))
             answer = await self._asked()
-        if not self._turns:
-            return answer
+        if not self._turns:  # tools were offered and none was called, which is more than that nobody knows
+            return replace(answer, transcript={**_held(answer.transcript), "turns": []})
         turns = [turn.reply for turn in self._turns]
         return replace(
             answer,

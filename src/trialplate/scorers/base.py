@@ -9,7 +9,7 @@ and the plan, so that the same score can be worked out again from these.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -60,6 +60,8 @@ class ScorerContext:
     """Told the values that must not be kept."""
     scrub: Callable[[str], str] = lambda text: text
     """Replaces known secrets in a text that will be kept."""
+    transcript: Json | None = None
+    """What came with the answer and is none: turns, calls of tools, reasoning. None: nothing did."""
 
 
 NO_CONTEXT = ScorerContext()
@@ -83,7 +85,7 @@ class Scorer(Protocol):
 
 
 class ScorerInContext:
-    """A scorer together with what it may use of the world, for a caller that knows only cases and answers."""
+    """A scorer together with what it may use of the world; its caller brings only what belongs to one answer."""
 
     def __init__(self, scorer: Scorer, context: ScorerContext) -> None:
         self._scorer, self._context = scorer, context
@@ -94,7 +96,7 @@ class ScorerInContext:
         Raises:
             ScorerError: it cannot be scored.
         """
-        return await self._scorer.score(case, answer, self._context)
+        return await self._scorer.score(case, answer, replace(self._context, transcript=context.transcript))
 
 
 def refusal(scorer: values.Scorer, message: str, hint: str) -> SpecError:

@@ -42,7 +42,8 @@ from trialplate.scorers.text_match import INLINE_S, TIME_LIMIT_S
 from trialplate.spec.answer_schemas import FORMATS
 from trialplate.transport.json_answers import PARSES, NoJson, Parse, json_in
 
-__all__ = ["JsonSchemaScorer", "JsonSubsetScorer", "make_json_schema", "make_json_subset", "read_reference"]
+__all__ = ["JsonSchemaScorer", "JsonSubsetScorer", "answered_value", "make_json_schema", "make_json_subset"]
+__all__ += ["parse_of", "read_reference"]
 
 SHOWN = 3
 LOOKED_AT = 1000
@@ -56,7 +57,12 @@ _until: ContextVar[float] = ContextVar("_until")
 """When the validation under way shall be over."""
 
 
-def _parse_of(scorer: values.Scorer) -> Parse:
+def parse_of(scorer: values.Scorer) -> Parse:
+    """Return how JSON is found in an answer.
+
+    Raises:
+        SpecError: the setting `parse` does not take what is written.
+    """
     parse: Any = scorer.settings.get("parse", PARSES[0])
     if parse not in PARSES:
         raise refusal(scorer, f"parse cannot be {parse!r}", f"choose one of {', '.join(PARSES)}")
@@ -64,7 +70,7 @@ def _parse_of(scorer: values.Scorer) -> Parse:
     return found
 
 
-async def _value(answer: str, parse: Parse) -> Json:
+async def answered_value(answer: str, parse: Parse) -> Json:
     """Return an answer's value; a long answer is read in a thread that lets others run.
 
     Raises:
@@ -114,7 +120,7 @@ def make_json_schema(scorer: values.Scorer, texts: Texts) -> JsonSchemaScorer:
         problem = "it is nested too deep"
     if problem is not None:
         raise refusal(scorer, f"its schema is none of draft 2020-12: {problem}", "correct the schema")
-    return JsonSchemaScorer(scorer, schema, _parse_of(scorer))
+    return JsonSchemaScorer(scorer, schema, parse_of(scorer))
 
 
 class JsonSchemaScorer:
@@ -134,7 +140,7 @@ class JsonSchemaScorer:
         from regex import error as no_pattern
 
         try:
-            value = await _value(answer, self._parse)
+            value = await answered_value(answer, self._parse)
         except NoJson as error:
             return pass_or_fail(self._scorer, False, f"{error}; found {quoted(answer)}")
         try:
@@ -294,7 +300,7 @@ def make_json_subset(scorer: values.Scorer, texts: Texts) -> JsonSubsetScorer:
         SpecError: a setting that it does not have.
     """
     require_settings(scorer, {"parse"})
-    return JsonSubsetScorer(scorer, _parse_of(scorer))
+    return JsonSubsetScorer(scorer, parse_of(scorer))
 
 
 class JsonSubsetScorer:
@@ -316,7 +322,7 @@ class JsonSubsetScorer:
         except FormatError as error:
             raise ScorerError(f"a reference of case {case.id!r} is {error.message}") from None
         try:
-            value = await _value(answer, self._parse)
+            value = await answered_value(answer, self._parse)
         except NoJson as error:
             return pass_or_fail(self._scorer, False, f"{error}; found {quoted(answer)}")
         first: list[str] = []

@@ -42,6 +42,7 @@ from trialplate.scorers.base import (
 from trialplate.scorers.unicode_forms import composed_text
 
 __all__ = ["ContainsScorer", "ExactScorer", "RegexScorer", "make_contains", "make_exact", "make_regex", "normaliser"]
+__all__ += ["reference_texts"]
 
 TIME_LIMIT_S = 1.0
 """Seconds that one search may take."""
@@ -71,8 +72,12 @@ def _only_text(scorer: values.Scorer, texts: Texts, role: str) -> str | None:
     return text
 
 
-def _reference_texts(case: Case) -> list[str]:
-    """Return the accepted answers as texts."""
+def reference_texts(case: Case) -> list[str]:
+    """Return the accepted answers as texts, one that is none as its canonical JSON.
+
+    Raises:
+        ScorerError: there is none.
+    """
     if not case.references:
         raise ScorerError(f"case {case.id!r} has no reference to compare with")
     return [item if isinstance(item, str) else canonical.encode(item).decode() for item in case.references]
@@ -130,7 +135,7 @@ class ExactScorer:
 
     async def score(self, case: Case, answer: str, context: ScorerContext = NO_CONTEXT) -> Score:
         """Score one answer."""
-        references = _reference_texts(case)
+        references = reference_texts(case)
         found = self._normalise(answer)
         for reference in references:
             if self._normalise(reference) == found:
@@ -168,7 +173,7 @@ class ContainsScorer:
 
     async def score(self, case: Case, answer: str, context: ScorerContext = NO_CONTEXT) -> Score:
         """Score one answer."""
-        wanted = _reference_texts(case) if self._value is None else [self._value]
+        wanted = reference_texts(case) if self._value is None else [self._value]
         found = self._normalise(answer)
         for text in wanted:
             sought = self._normalise(text)

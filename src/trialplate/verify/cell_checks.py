@@ -23,6 +23,7 @@ from trialplate.verify.findings import Report, counted
 __all__ = ["CellChecks"]
 
 PASS_FAIL_TYPES = frozenset({"exact", "contains", "regex", "json-schema", "json-subset", "numeric", "choice"})
+PASS_FAIL_TYPES |= {"value", "label", "trajectory"}
 """Scorers whose metric is 1 for a pass and 0 for a failure, so that the verdict follows from the metrics."""
 NOT_SERVED = frozenset(
     {"rejected_request", "http_status", "exit_status", "closed_connection", "timeout", "bad_reply", "too_long"}
