@@ -30,6 +30,7 @@ _DIALECT = Dialect(
     details={"auto": "auto", "low": "low", "medium": "high", "high": "high", "original": "original"},
     replayed=("reasoning_details", "reasoning", "reasoning_content"),
     goes_on=("tool_calls", "stop", "", None),
+    broken={"error": 502},
 )
 check_configuration = openai_chat.check_configuration
 key_headers = openai_chat.key_headers
