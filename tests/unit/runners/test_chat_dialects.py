@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from trialplate.errors import SpecError
 from trialplate.record.entries import Usage
+from trialplate.record.values import Configuration
 from trialplate.runners.base import Answer, Failure
 from trialplate.runners.hosted import provider_module
 from trialplate.spec.providers import provider_of
@@ -16,6 +20,8 @@ from trialplate.spec.providers.base import wrong_settings
 
 JSON_TYPE = {"content-type": "application/json"}
 STREAM_TYPE = {"content-type": "text/event-stream"}
+RUNNERS = ("deepseek", "xai", "mistralai", "alibaba", "moonshotai")
+DOCUMENTED = Path(__file__).parents[3] / "docs" / "reference" / "runners.md"
 
 
 def completion(usage: Any = None, finish: str = "stop", content: Any = "Paris") -> dict[str, Any]:
@@ -52,7 +58,7 @@ def refused(runner: str, **settings: Any) -> list[str]:
 
 def test_reasoning_of_xai_is_added_to_the_output() -> None:
     """Its completion tokens leave the reasoning out, as its total shows."""
-    usage = {"prompt_tokens": 436, "completion_tokens": 68, "total_tokens": 652}
+    usage: dict[str, Any] = {"prompt_tokens": 436, "completion_tokens": 68, "total_tokens": 652}
     usage["completion_tokens_details"] = {"reasoning_tokens": 148}
 
     assert parsed("xai", completion(usage)).usage == Usage(input=436, output=216, reasoning=148)
@@ -60,7 +66,7 @@ def test_reasoning_of_xai_is_added_to_the_output() -> None:
 
 def test_reasoning_is_not_counted_twice_where_the_total_shows_that_it_is_in_the_output() -> None:
     """A gateway in front of xAI may have added it already."""
-    usage = {"prompt_tokens": 686, "completion_tokens": 123, "total_tokens": 809}
+    usage: dict[str, Any] = {"prompt_tokens": 686, "completion_tokens": 123, "total_tokens": 809}
     usage["completion_tokens_details"] = {"reasoning_tokens": 112}
 
     assert parsed("xai", completion(usage)).usage == Usage(input=686, output=123, reasoning=112)
@@ -68,7 +74,11 @@ def test_reasoning_is_not_counted_twice_where_the_total_shows_that_it_is_in_the_
 
 def test_reasoning_of_xai_is_added_where_there_is_no_total() -> None:
     """The provider's own way of counting holds until a total says otherwise."""
-    usage = {"prompt_tokens": 10, "completion_tokens": 2, "completion_tokens_details": {"reasoning_tokens": 5}}
+    usage: dict[str, Any] = {
+        "prompt_tokens": 10,
+        "completion_tokens": 2,
+        "completion_tokens_details": {"reasoning_tokens": 5},
+    }
 
     assert parsed("xai", completion(usage)).usage == Usage(input=10, output=7, reasoning=5)
 
@@ -76,14 +86,14 @@ def test_reasoning_of_xai_is_added_where_there_is_no_total() -> None:
 @pytest.mark.parametrize("runner", ["deepseek", "moonshotai"])
 def test_cached_tokens_are_also_read_where_openai_has_them(runner: str) -> None:
     """A gateway, or a newer model, may say it there alone."""
-    usage = {"prompt_tokens": 10, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 8}}
+    usage: dict[str, Any] = {"prompt_tokens": 10, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 8}}
 
     assert parsed(runner, completion(usage)).usage == Usage(input=10, output=2, cache_read=8)
 
 
 def test_zero_of_the_providers_own_count_is_no_gap() -> None:
     """An explicit zero stands, whatever is written elsewhere."""
-    usage = {"prompt_tokens": 10, "completion_tokens": 2, "cached_tokens": 0}
+    usage: dict[str, Any] = {"prompt_tokens": 10, "completion_tokens": 2, "cached_tokens": 0}
     usage["prompt_tokens_details"] = {"cached_tokens": 8}
 
     assert parsed("moonshotai", completion(usage)).usage == Usage(input=10, output=2, cache_read=0)
@@ -188,3 +198,28 @@ def test_setting_that_a_provider_does_not_take_is_refused(runner: str, setting: 
 def test_settings_that_exclude_one_another_are_refused(runner: str, pair: dict[str, Any]) -> None:
     """Which of them would hold is not ours to guess."""
     assert len(refused(runner, **pair)) == 1
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_schema_for_the_answer_is_refused_where_the_provider_has_none(runner: str) -> None:
+    """Each trial would be a rejected request, which would be told as the model's own failure."""
+    endpoint = provider_of(runner).url
+    fields: dict[str, Any] = {"name": "m", "model": "m", "profile": "default", "runner": runner, "model_id": "m-1"}
+    check = provider_module(runner).check_configuration
+    check(Configuration(**fields, endpoint=endpoint, structured="json_object"))
+    native = Configuration(**fields, endpoint=endpoint, structured="native")
+    if runner != "deepseek":
+        return check(native)
+    with pytest.raises(SpecError) as caught:
+        check(native)
+    assert (caught.value.where, caught.value.hint) == ("models.m", "write structured: json_object")
+    return None
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_every_parameter_stands_in_the_documentation_and_no_other(runner: str) -> None:
+    """The table of a provider's section names exactly what the provider takes."""
+    section = DOCUMENTED.read_text(encoding="utf-8").split(f"\n## {runner}\n")[1].split("\n## ")[0]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+
+    assert sorted(re.findall(r"`([a-z_]+)`", " ".join(rows))) == sorted(provider_of(runner).parameters)

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from trialplate.errors import SpecError
+from trialplate.record.values import Configuration
 from trialplate.runners.base import Answer, Request
 from trialplate.runners.providers import openai_chat
 from trialplate.runners.providers.openai_chat import Dialect
@@ -28,8 +30,19 @@ _DIALECT = Dialect(
     broken={"insufficient_system_resource": 503},
     cache_read=("prompt_cache_hit_tokens",),
 )
-check_configuration = openai_chat.check_configuration
 key_headers = openai_chat.key_headers
+
+
+def check_configuration(configuration: Configuration) -> None:
+    """Refuse what could never be sent, before anything is spent.
+
+    Raises:
+        SpecError: a schema for the answer, or what `openai_chat.check_configuration` refuses.
+    """
+    openai_chat.check_configuration(configuration)
+    if configuration.structured == "native":
+        where, hint = f"models.{configuration.model}", "write structured: json_object"
+        raise SpecError("DeepSeek takes no schema for an answer", where=where, hint=hint, code="STRUCTURED")
 
 
 def build_request(request: Request) -> HttpRequest:

@@ -24,6 +24,7 @@ PROVIDER = HostedProvider(
         "max_tokens": Whole(1),
         "max_completion_tokens": Whole(1),
         "seed": Whole(0, 2**32 - 1),
+        "parallel_tool_calls": Flag(),
         "enable_thinking": Flag(),
         "preserve_thinking": Flag(),
         "thinking_budget": Whole(1),

@@ -2,7 +2,8 @@
 """Mistral's chat completions.
 
 Source: Mistral AI API specification 1.0.0, "Chat Completion", with "Vision" and "Document QnA" (docs.mistral.ai, state
-of August 2026). Which models see images or read documents, is theirs to say.
+of August 2026). Which models see images or read documents, is theirs to say. A `max_tokens` of 0, which the
+specification allows, is refused: it says nothing about how long an answer may be.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ PROVIDER = HostedProvider(
         "top_p": SHARE,
         "presence_penalty": PENALTY,
         "frequency_penalty": PENALTY,
-        "max_tokens": Whole(0),
+        "max_tokens": Whole(1),
+        "parallel_tool_calls": Flag(),
         "random_seed": Whole(0),
         "reasoning_effort": Choice(("none", "minimal", "low", "medium", "high", "xhigh")),
         "prompt_mode": Choice(("reasoning",)),

@@ -7,7 +7,7 @@ Reasoning models refuse the penalties, and some models refuse `reasoning_effort`
 
 from __future__ import annotations
 
-from trialplate.spec.providers.base import PENALTY, SHARE, Choice, HostedProvider, Json, Number, Whole
+from trialplate.spec.providers.base import PENALTY, SHARE, Choice, Flag, HostedProvider, Json, Number, Whole
 
 __all__ = ["PROVIDER"]
 
@@ -19,7 +19,8 @@ PROVIDER = HostedProvider(
         "top_p": SHARE,
         "presence_penalty": PENALTY,
         "frequency_penalty": PENALTY,
-        "max_completion_tokens": Whole(0),
+        "max_completion_tokens": Whole(1),
+        "parallel_tool_calls": Flag(),
         "reasoning_effort": Choice(("none", "low", "medium", "high", "xhigh")),
         "seed": Whole(-(2**31), 2**31 - 1),
         "prompt_cache_key": Json(str, "a text"),

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole conversations with tools in each provider's own dialect, over a real connection.
+
+The server plays the reply of a golden vector, then a last answer; both requests must be the vector's.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chat_server import ChatServer, completion
+
+from trialplate.record.entries import Usage
+from trialplate.record.values import Case, CaseTool, Configuration
+from trialplate.runners.base import Request, RunnerContext, Tool, ToolCall, ToolResult
+from trialplate.runners.hosted import make
+from trialplate.spec.providers import provider_of
+from trialplate.transport.http import HttpClient
+
+VECTORS = Path(__file__).parents[1] / "vectors" / "providers"
+KEY = "PLANTED-7f3a-not-a-real-key"
+PLAYED = [
+    (runner, feature)
+    for runner in ("deepseek", "xai", "mistralai", "alibaba", "moonshotai")
+    for feature in ("tool-call", "parallel-tools", "reasoning-replay", "streaming-tools")
+    if (VECTORS / runner / f"{feature}.json").exists()
+]
+
+
+class Scripted:
+    """A tool that says what the vector has it say."""
+
+    def __init__(self, tool: Tool, said: dict[str, dict[str, Any]]) -> None:
+        self.tool, self._said = tool, said
+
+    async def call(self, call: ToolCall, request: Request, number: int) -> ToolResult:
+        """Return the scripted result."""
+        result = self._said[call.id]
+        return ToolResult(call=call, text=result["text"], error=result.get("error", False))
+
+
+def step(reply: dict[str, Any]) -> dict[str, Any]:
+    """Return a golden reply as a step of the server."""
+    body = reply["body"]
+    said: dict[str, Any] = {"body": body} if isinstance(body, str) else {"json": body}
+    return {"headers": {"Content-Type": reply["headers"]["content-type"]}, **said}
+
+
+@pytest.mark.parametrize(("runner", "feature"), PLAYED)
+async def test_conversation_sends_the_golden_requests_and_adds_up_both_replies(
+    client: HttpClient, runner: str, feature: str
+) -> None:
+    """The key goes in its header; tokens are those of both turns, in the provider's own way of counting."""
+    vector = json.loads((VECTORS / runner / f"{feature}.json").read_text())
+    last = completion("Done.", model=vector["model_id"], prompt="one two three")
+    said = {item["id"]: item for item in vector["then"]["results"]}
+    tools = [Scripted(Tool(**item), said) for item in vector["tools"]]
+    first = step(vector["reply"])
+    async with ChatServer([first, {"json": last}]) as server:
+        asked = Configuration(
+            name="m",
+            model="m",
+            profile="default",
+            runner=runner,
+            model_id=vector["model_id"],
+            endpoint=server.url,
+            settings=vector["settings"],
+            secret=provider_of(runner).key,
+            served=(vector["answer"].get("served", vector["model_id"]),),
+        )
+        context = RunnerContext(project=Path(), environ={str(asked.secret): KEY}, http=lambda: client)
+        case = Case(id="c1", input=vector["input"], tools=tuple(CaseTool(name=item.tool.name) for item in tools))
+        request = Request(configuration=asked, case=case, repeat=1, attempt=1, timeout_s=30, request_id="trial-1")
+        answer = await make(asked, context).answer(request, tools)
+
+    assert [seen.body for seen in server.requests] == [vector["request"]["body"], vector["then"]["body"]]
+    assert {seen.headers["authorization"] for seen in server.requests} == {f"Bearer {KEY}"}
+    assert {seen.path for seen in server.requests} == {"/v1/chat/completions"}
+    assert answer.text == "Done."
+    counted = vector["answer"].get("usage")
+    if counted is not None:
+        one, whole = Usage(**counted), answer.usage
+        assert whole is not None
+        assert (whole.input, whole.output) == ((one.input or 0) + 3, (one.output or 0) + 1)
