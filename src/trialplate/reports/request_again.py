@@ -8,28 +8,23 @@ It is another where a later version of this program would send other bytes; then
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 
 from trialplate.errors import SpecError, TrialplateError
 from trialplate.record import canonical
 from trialplate.record.frozen import Json
 from trialplate.record.values import Case, Configuration
 from trialplate.reports.trials import answer_text
+from trialplate.rules.cells import HOSTED_RUNNERS
 from trialplate.runners.base import Failure, Request
+from trialplate.runners.hosted import provider_module
 
 __all__ = ["body_digest", "request_body"]
-
-PROVIDERS = {
-    "openai-compatible": "trialplate.runners.providers.openai_chat",
-    "anthropic": "trialplate.runners.providers.anthropic_messages",
-}
-"""Runners whose call's digest is that of the body alone."""
 
 
 def request_body(item: Configuration, case: Case | None, opened: Mapping[str, Json]) -> Json | None:
     """Return the body of the request for a case; None if a text of it is withheld, or the runner sends no such body."""
     held = {(text.role, text.name): opened.get(text.commitment) for text in item.texts}
-    if case is None or item.runner not in PROVIDERS or None in held.values():
+    if case is None or item.runner not in HOSTED_RUNNERS or None in held.values():
         return None
     request = Request(
         configuration=item,
@@ -41,7 +36,7 @@ def request_body(item: Configuration, case: Case | None, opened: Mapping[str, Js
         request_id="none",
     )
     try:
-        return import_module(PROVIDERS[item.runner]).build_request(request).body
+        return provider_module(item.runner).build_request(request).body
     except (Failure, SpecError):
         return None
 

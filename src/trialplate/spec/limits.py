@@ -101,7 +101,8 @@ class AttemptBounds:
         offered = [self._tools[tool.name] for tool in case.tools if tool.name in self._tools]
         size = self._shared + _bytes(case.input) + form + sum(offered)
         tokens = -(-size // 3) + PER_REQUEST
-        turns = (case.max_turns or MAX_TURNS) if offered else 1
+        several = bool(offered or self._configuration.settings.get("server_tools"))
+        turns = (case.max_turns or MAX_TURNS) if several else 1
         grows = self._output + -(-RESULT_CHARACTERS // 3)
         return turns * tokens + grows * turns * (turns - 1) // 2, turns * self._output
 

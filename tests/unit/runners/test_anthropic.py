@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,8 +13,8 @@ import pytest
 from trialplate.errors import SpecError
 from trialplate.record import canonical
 from trialplate.record.entries import Usage
-from trialplate.record.values import Case, Configuration, PlanText
-from trialplate.runners.base import Answer, Failure, Request
+from trialplate.record.values import Case, Configuration, PlanText, PlanTool
+from trialplate.runners.base import Answer, Attachment, Failure, Request
 from trialplate.runners.providers.anthropic import build_request, check_configuration, parse_reply
 
 COMMITMENT = "A" * 43
@@ -127,7 +128,7 @@ def test_address_is_the_base_with_the_path_behind_it(endpoint: str, url: str) ->
     [
         {"settings": {"max_tokens": 8, "messages": []}},
         {"settings": {"max_tokens": 8, "system": "x"}},
-        {"settings": {"max_tokens": 8, "stream": True}},
+        {"tools": (PlanTool(name="submit_response"),)},
         {"settings": {}},
         {"settings": {"max_tokens": 0}},
         {"settings": {"max_tokens": True}},
@@ -141,6 +142,27 @@ def test_configuration_that_cannot_be_sent_is_refused(changes: dict[str, Any]) -
     """Before anything is spent."""
     with pytest.raises(SpecError):
         check_configuration(configuration(**changes))
+
+
+def test_file_that_is_no_text_is_told_before_it_is_sent() -> None:
+    """A text document travels as text; bytes that are none are nobody's answer."""
+    asked = request(configuration())
+    broken = Attachment(name="a.txt", type="text/plain", data=b"\xff")
+    with pytest.raises(Failure, match="not UTF-8") as caught:
+        build_request(replace(asked, files=(broken,)))
+    assert (caught.value.kind, caught.value.sent) == ("not_started", False)
+
+
+def test_settings_of_an_older_plan_are_sent_as_they_were() -> None:
+    """A run that was begun goes on with the bytes that it began with."""
+    settings = {"max_tokens": 64, "thinking": {"type": "enabled", "budget_tokens": 2048}, "tools": [{"type": "x"}]}
+    settings |= {
+        "output_config": {"effort": "low"},
+        "metadata": {"user_id": "u"},
+        "cache_control": {"type": "ephemeral"},
+    }
+    body = build_request(request(configuration(settings=settings))).body
+    assert body == {**settings, "model": "m-small", "messages": [{"role": "user", "content": "Which city?\n"}]}
 
 
 # ------------------------------------------------------------------------------------------------------------ read
@@ -218,10 +240,71 @@ def test_refusal_is_one_whatever_text_came_before_it() -> None:
     assert "cyber" in str(answer.transcript)
 
 
-def test_paused_turn_is_no_answer() -> None:
-    """What a server tool has not finished must not be scored as the end."""
-    failure = failed(reply(stop_reason="pause_turn", usage={"input_tokens": 1, "output_tokens": 2}))
+@pytest.mark.parametrize("stop", ["pause_turn", "tool_use", "", None])
+def test_calls_are_made_after_the_reasons_that_wait_for_them(stop: str | None) -> None:
+    """A paused turn may hold calls of ours beside what the provider runs itself; both go on in the next turn."""
+    use = {"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}}
+    served = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    answer = parsed(reply(served, use, stop_reason=stop))
+    assert [(call.id, call.name, call.arguments) for call in answer.tool_calls] == [("t", "f", '{"a": 1}')]
+    assert (answer.paused, answer.replay) == (stop == "pause_turn", [served, use])
+    assert answer.transcript == {"ignored_parts": ["server_tool_use"]}
+
+
+@pytest.mark.parametrize("stop", ["end_turn", "stop_sequence", "max_tokens", "refusal", "a_new_one", 7])
+def test_any_other_reason_is_an_end(stop: Any) -> None:
+    """Unknown reasons too: a model that is never done would be asked for ever."""
+    answer = parsed(reply({"type": "tool_use", "id": "t", "name": "f", "input": {}}, stop_reason=stop))
+    assert (answer.tool_calls, answer.paused, answer.replay) == ((), False, None)
+    assert isinstance(answer.transcript, dict)
+    assert "tool_use" in str(answer.transcript["tool_calls"])
+
+
+@pytest.mark.parametrize("use", [{"name": "f", "input": {}}, {"id": "t", "input": {}}, {"id": 1, "name": "f"}])
+def test_call_that_cannot_be_answered_is_a_bad_reply(use: dict[str, Any]) -> None:
+    """Without its id no result could be told to be its."""
+    assert failed(reply({"type": "tool_use", **use}, stop_reason="tool_use")).kind == "bad_reply"
+
+
+def test_reply_that_cannot_go_back_unchanged_is_a_bad_reply() -> None:
+    """A number past what our JSON holds would go back as another; a lone surrogate is no text that can be sent."""
+    use = {"type": "tool_use", "id": "t", "name": "f", "input": {"n": 2**60}}
+    failure = failed(reply(use, stop_reason="tool_use", usage={"input_tokens": 1, "output_tokens": 2}))
     assert (failure.kind, failure.usage) == ("bad_reply", Usage(input=1, output=2))
+    answer = parsed(reply({**use, "input": {"s": "\ud83d"}}, stop_reason="tool_use"))
+    assert answer.replay == [{**use, "input": {"s": "\ufffd"}}]
+
+
+@pytest.mark.parametrize(
+    ("uses", "stop", "text", "finish"),
+    [
+        ([{"a": 1}], "tool_use", '{"a": 1}', "tool_use"),
+        ([{"a": 1}], "end_turn", '{"a": 1}', "end_turn"),
+        ([{"a": 1}], "max_tokens", '{"a": 1}', "length"),
+        ([{"a": 1}, {"a": 2}], "tool_use", '{"a": 1}\n{"a": 2}', "tool_use"),
+    ],
+)
+def test_submitted_answer_is_the_answer_whatever_the_reason(
+    uses: list[dict[str, Any]], stop: str, text: str, finish: str
+) -> None:
+    """Nothing waits for a result, and of two answers none is chosen: both are shown, which is no form."""
+    blocks = [
+        {"type": "tool_use", "id": f"t{i}", "name": "submit_response", "input": use} for i, use in enumerate(uses)
+    ]
+    answer = parsed(reply({"type": "text", "text": "So:"}, *blocks, stop_reason=stop))
+    assert (answer.text, answer.finish, answer.tool_calls) == (text, finish, ())
+    assert isinstance(answer.transcript, dict)
+    assert answer.transcript["beside"] == "So:"
+
+
+def test_usage_of_tools_that_are_billed_by_use_is_unknown() -> None:
+    """Their price is in no token; a cost without it would be too low. Fetching a page costs its tokens alone."""
+    tokens = {"input_tokens": 3, "output_tokens": 1}
+    answer = parsed(reply(usage={**tokens, "server_tool_use": {"web_search_requests": 1}}))
+    assert answer.usage is None
+    assert "web_search_requests" in str(answer.transcript)
+    fetched = {**tokens, "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 2}}
+    assert parsed(reply(usage=fetched)).usage == Usage(input=3, output=1)
 
 
 def test_empty_content_is_an_empty_answer() -> None:
@@ -299,3 +382,88 @@ def test_served_model_and_ids_are_read() -> None:
     """Case H16."""
     answer = parsed(reply(model="m-large"), headers={"request-id": "req_1"})
     assert (answer.served, answer.request_ids) == ("m-large", ("req_1", "msg_1"))
+
+
+# ---------------------------------------------------------------------------------------------------------- stream
+
+STREAM = {"content-type": "text/event-stream"}
+START = {"type": "message_start", "message": {**reply(), "content": [], "stop_reason": None}}
+TEXT = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+CALL = {
+    "type": "content_block_start",
+    "index": 1,
+    "content_block": {"type": "tool_use", "id": "t", "name": "f", "input": {}},
+}
+STOP = {"type": "message_stop"}
+
+
+def delta(index: int, kind: str, field: str, value: Any) -> dict[str, Any]:
+    """Return an event that adds to a block."""
+    return {"type": "content_block_delta", "index": index, "delta": {"type": kind, field: value}}
+
+
+def ended(stop: str) -> dict[str, Any]:
+    """Return the event that says why the message ended."""
+    return {
+        "type": "message_delta",
+        "delta": {"stop_reason": stop, "stop_sequence": None},
+        "usage": {"output_tokens": 3},
+    }
+
+
+def stream(*events: Any, end: str = "\n") -> bytes:
+    """Return events as a server sends them."""
+    lines = [f"event: {event['type']}{end}data: {json.dumps(event)}{end}{end}" for event in events]
+    return "".join(lines).encode()
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (),
+        (START, TEXT, delta(0, "text_delta", "text", "Paris")),
+        (START, TEXT, delta(0, "text_delta", "text", "Paris"), ended("end_turn")),
+        (START, delta(0, "text_delta", "text", "Paris"), ended("end_turn"), STOP),
+        (TEXT, ended("end_turn"), [], STOP),
+        (START, CALL, delta(1, "input_json_delta", "partial_json", '{"a": '), ended("tool_use"), STOP),
+        (START, {**delta(0, "text_delta", "text", "x"), "index": True}, STOP),
+    ],
+)
+def test_stream_that_is_not_whole_is_no_reply(events: tuple[Any, ...]) -> None:
+    """Half an answer never looks like a whole one; it is asked for again."""
+    body = b"".join(stream(event) if isinstance(event, dict) else b"data: []\n\n" for event in events)
+    assert failed(body, headers=STREAM).kind == "transport"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_stream_comes_to_the_message_that_would_have_come(end: str) -> None:
+    """Blocks by their index; pings, and events and deltas of a later day, are left out."""
+    later = {"type": "a_new_event", "index": 0}
+    events = [START, CALL, TEXT, {"type": "ping"}, later, delta(0, "text_delta", "text", "Pa")]
+    events += [delta(0, "a_new_delta", "x", 1), delta(0, "citations_delta", "citation", {"cited_text": "x"})]
+    events += [delta(0, "text_delta", "text", "ris"), delta(1, "input_json_delta", "partial_json", '{"a"')]
+    events += [delta(1, "input_json_delta", "partial_json", ": 1}"), ended("tool_use"), STOP]
+    answer = parsed(stream(*events, end=end), headers=STREAM)
+    assert (answer.text, answer.finish, answer.served) == ("Paris", "tool_use", "m-small")
+    assert answer.replay == [
+        {"type": "text", "text": "Paris", "citations": [{"cited_text": "x"}]},
+        {"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}},
+    ]
+    assert answer.usage == Usage(output=3)
+
+
+def test_stream_that_was_cut_inside_a_call_is_a_truncated_answer() -> None:
+    """The message is whole, its last call is not: no call, and the reason that the engine knows."""
+    events = [START, TEXT, delta(0, "text_delta", "text", "Let me"), CALL]
+    events += [delta(1, "input_json_delta", "partial_json", '{"a": '), ended("max_tokens"), STOP]
+    answer = parsed(stream(*events), headers=STREAM)
+    assert (answer.text, answer.finish, answer.tool_calls) == ("Let me", "length", ())
+
+
+def test_error_in_a_stream_has_the_status_of_its_type_and_what_was_billed() -> None:
+    """It comes after a status of success, whatever came before it."""
+    begun = {**START, "message": {**START["message"], "usage": {"input_tokens": 5, "output_tokens": 1}}}
+    error = {"type": "error", "error": {"type": "rate_limit_error", "message": "Slow down"}}
+    failure = failed(stream(begun, TEXT, error), headers=STREAM)
+    assert (failure.kind, failure.status, failure.served) == ("http_status", 429, "m-small")
+    assert failure.usage == Usage(input=5, output=1)

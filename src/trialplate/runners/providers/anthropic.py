@@ -19,7 +19,8 @@ What is read of a reply, and what is made the same as elsewhere:
 - `stop_reason`: `max_tokens` and `model_context_window_exceeded` are "length", what the engine calls a truncated
   answer; `refusal` is a refusal, whatever text came before it;
 - `usage`: `input_tokens` leaves out what was read from or written to the cache, so the three are added;
-  `output_tokens` holds the thinking. A missing count is unknown and stays None.
+  `output_tokens` holds the thinking. A missing count is unknown and stays None. Where the provider's own tools were
+  used that are billed by use (`server_tool_use`), tokens do not give the cost, and the usage is unknown.
 
 What goes back in the next turn is the reply's content as it came, thinking and its signatures included, without empty
 text blocks, which the interface makes and does not take; then all results of the turn in one user message.
@@ -233,6 +234,8 @@ def _transcript(
         found["ignored_parts"] = [kind if is_short(kind) else "unknown" for kind in others]
     if value.get("stop_reason") in _CUT:
         found["stop_reason"] = value["stop_reason"]
+    if isinstance(value.get("usage"), dict) and _billed_by_use(value["usage"]):
+        found["usage"] = canonical.text_out(_json(value["usage"]))
     if value.get("stop_details") is not None:
         found["stop_details"] = canonical.text_out(_json(value["stop_details"]))
     return found or None
@@ -240,7 +243,7 @@ def _transcript(
 
 def _usage(raw: Any) -> Usage | None:
     """Return the counts that are there; None if there are none. What the cache held is a part of our input."""
-    if not isinstance(raw, dict):
+    if not isinstance(raw, dict) or _billed_by_use(raw):
         return None
     plain, read, written = (
         count(raw, name) for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -254,6 +257,11 @@ def _usage(raw: Any) -> Usage | None:
         reasoning=count(raw.get("output_tokens_details"), "thinking_tokens"),
     )
     return None if usage == Usage() else usage
+
+
+def _billed_by_use(raw: dict[str, Any]) -> bool:
+    used = raw.get("server_tool_use")
+    return isinstance(used, dict) and any(times for name, times in used.items() if name != "web_fetch_requests")
 
 
 def _failure(
