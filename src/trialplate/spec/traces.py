@@ -125,9 +125,7 @@ def _line(number: int, line: str) -> Json:
 
 
 def _json(text: str) -> Json:
-    return json.loads(
-        text, parse_int=_integer, parse_float=_float, parse_constant=_constant, object_pairs_hook=_object
-    )
+    return json.loads(text, parse_int=_integer, parse_float=_float, parse_constant=_constant, object_pairs_hook=_object)
 
 
 def _integer(text: str) -> int:
