@@ -177,13 +177,18 @@ class ChatServer:
                 await self._gathered.wait()
             if self._limited():
                 return _json({"error": {"message": "slow down", "type": "requests"}}, 429, {"Retry-After": "1"})
-            if self.steps:
-                return await self._play(request, self.steps[min(number, len(self.steps)) - 1])
+            step = self.step(number)
+            if step is not None:
+                return await self._play(request, step)
             if self._delay_s:
                 await asyncio.sleep(self._delay_s)
             return self._ordinary(number)
         finally:
             self._open -= 1
+
+    def step(self, number: int) -> Step | None:
+        """Return what is done at the n-th request; None: it is answered."""
+        return self.steps[min(number, len(self.steps)) - 1] if self.steps else None
 
     def _ordinary(self, number: int) -> web.Response:
         seen = self.requests[number - 1]
