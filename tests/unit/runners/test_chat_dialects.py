@@ -158,6 +158,26 @@ def test_account_of_alibaba_in_arrears_is_no_rejected_request() -> None:
     assert failed("alibaba", {"error": wrong}, 400).status == 400
 
 
+@pytest.mark.parametrize(
+    ("runner", "told"),
+    [
+        ("alibaba", "Output data may contain inappropriate content."),
+        ("moonshotai", "The request was rejected because it was considered high risk"),
+    ],
+)
+def test_content_that_is_refused_counts_alike_before_and_inside_a_stream(runner: str, told: str) -> None:
+    """Else a model would be failed for it or not, as the setting `stream` has it; other errors keep their status."""
+    error = {"error": {"message": told, "type": "x"}}
+
+    assert failed(runner, error, 400).status == 400
+    with pytest.raises(Failure) as caught:
+        streamed(runner, {"choices": [{"index": 0, "delta": {"content": "I"}}]}, error)
+    assert caught.value.status == 400
+    with pytest.raises(Failure) as caught:
+        streamed(runner, {"error": {"message": "The engine is currently overloaded", "type": "x"}})
+    assert caught.value.status == 200
+
+
 # -------------------------------------------------------------------------------------------------------- settings
 
 

@@ -6,7 +6,8 @@ What is said about the form of the answer are user messages. `enable_thinking`, 
 `preserve_thinking` asks for it. Some models answer only as a stream: `stream` asks for one.
 
 An account in arrears comes back as status 400, as if the request were wrong. It says nothing about the model, and
-counts as 402, the status of billing errors.
+counts as 402, the status of billing errors. What the content inspection refuses is 400, also where a stream had begun
+under 200.
 
 Source: Alibaba Cloud Model Studio, "OpenAI Chat" (18 March 2026), "Structured output" (19 March 2026), "Deep thinking"
 (18 June 2026), "Error codes" (23 June 2026) and "Context Cache" (24 June 2026), alibabacloud.com/help/en/model-studio.
@@ -17,16 +18,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from trialplate.runners.base import Answer, Failure, Request
+from trialplate.runners.base import Answer, Request
 from trialplate.runners.providers import openai_chat
 from trialplate.runners.providers.openai_chat import Dialect
 from trialplate.transport.http import HttpRequest
 
 __all__ = ["build_request", "check_configuration", "key_headers", "parse_reply"]
 
-_DIALECT = Dialect(cache_write=("prompt_tokens_details", "cache_creation_input_tokens"))
+_DIALECT = Dialect(
+    cache_write=("prompt_tokens_details", "cache_creation_input_tokens"),
+    counts_as={"make sure your account is in good standing": 402, "may contain inappropriate content": 400},
+)
 _PRESERVING = replace(_DIALECT, replayed=("reasoning_content",))
-_ARREARS = "make sure your account is in good standing"
 check_configuration = openai_chat.check_configuration
 key_headers = openai_chat.key_headers
 
@@ -39,9 +42,4 @@ def build_request(request: Request) -> HttpRequest:
 
 def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
     """Return the answer in a reply."""
-    try:
-        return openai_chat.parse_reply(status, headers, body, _DIALECT)
-    except Failure as failure:
-        if failure.status == 400 and _ARREARS in failure.message:
-            failure.status = 402
-        raise
+    return openai_chat.parse_reply(status, headers, body, _DIALECT)

@@ -5,7 +5,7 @@ What is said about the form of the answer are user messages. `thinking` and `pre
 keep of one object, whose type the API wants whenever it is there. A tool's schema is sent with `strict` false, since
 the API's own default is true and refuses schemas that are not of its own flavour. The model's reasoning always goes
 back with its tool calls. What was read from the cache stands at the top of `usage`, or where OpenAI has it; in a stream
-`usage` may stand in the last choice.
+`usage` may stand in the last choice. What the content filter refuses is 400, also where a stream had begun under 200.
 
 Source: Kimi API documentation, "Create Chat Completion", "Using Thinking Models", "Tool Calls", "Use the Kimi Vision
 Model", "Model Parameter Reference" and "Errors" (platform.kimi.ai, state of October 2026).
@@ -28,6 +28,7 @@ _DIALECT = Dialect(
     function={"strict": False},
     replayed=("reasoning_content",),
     cache_read=("cached_tokens",),
+    counts_as={"it was considered high risk": 400},
 )
 check_configuration = openai_chat.check_configuration
 key_headers = openai_chat.key_headers

@@ -42,6 +42,8 @@ class Reading:
     """Reasons to stop that are called otherwise elsewhere, such as "model_length" for "length"."""
     broken: Mapping[str, int] = field(default_factory=dict)
     """Reasons to stop that are failures of the service, and the HTTP status that each counts as."""
+    counts_as: Mapping[str, int] = field(default_factory=dict)
+    """What an error says that comes under a status of another kind, and the HTTP status that it counts as."""
     goes_on: tuple[str | None, ...] = ("tool_calls", "", None)
     """Reasons to stop behind which tool calls are waited for."""
     cache_read: tuple[str, ...] = _CACHE_READ
@@ -78,7 +80,7 @@ class _Reply:
     def answer(self, status: int) -> Answer:
         if not 200 <= status <= 299:
             told = replies.error_text(self._value) or snippet(self._body)
-            raise self._failure("http_status", f"status {status}: {told}", status)
+            raise self._failure("http_status", f"status {status}: {told}", self._counted(told, status))
         if self._headers.get("content-type", "").startswith("text/event-stream"):
             self._value = openai_stream.assembled(self._body)
             if self._value is None:
@@ -90,10 +92,15 @@ class _Reply:
             if holder.get("error") is not None or holder.get("object") == "error":
                 code = replies.error_code(holder.get("error", holder))
                 told = replies.error_text(holder) or snippet(self._body)
-                raise self._failure("http_status", f"an error inside a status {status}: {told}", code or status)
+                counted = self._counted(told, code or status)
+                raise self._failure("http_status", f"an error inside a status {status}: {told}", counted)
         if choice is None:
             raise self._failure("bad_reply", f"the reply has no choice: {snippet(self._body)}")
         return self._said(value, choice)
+
+    def _counted(self, told: str, status: int) -> int:
+        """Return the status that an error counts as."""
+        return next((counted for words, counted in self._reading.counts_as.items() if words in told), status)
 
     def _said(self, value: dict[str, Any], choice: dict[str, Any]) -> Answer:
         message, finish = choice.get("message"), choice.get("finish_reason")

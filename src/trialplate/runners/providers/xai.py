@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trialplate.runners.base import Answer, Failure, Request
+from trialplate.runners.base import Answer, Request
 from trialplate.runners.providers import openai_chat
 from trialplate.runners.providers.openai_chat import Dialect
 from trialplate.transport.http import HttpRequest
@@ -30,8 +30,8 @@ _DIALECT = Dialect(
     details={"auto": "auto", "low": "low", "medium": "high", "high": "high", "original": "high"},
     replayed=("reasoning_content",),
     reasoning_apart=True,
+    counts_as={"Content violates usage guidelines": 400},
 )
-_UNSAFE = "status 403: Content violates usage guidelines"
 check_configuration = openai_chat.check_configuration
 key_headers = openai_chat.key_headers
 
@@ -43,9 +43,4 @@ def build_request(request: Request) -> HttpRequest:
 
 def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
     """Return the answer in a reply."""
-    try:
-        return openai_chat.parse_reply(status, headers, body, _DIALECT)
-    except Failure as failure:
-        if failure.message.startswith(_UNSAFE):
-            failure.status = 400
-        raise
+    return openai_chat.parse_reply(status, headers, body, _DIALECT)
