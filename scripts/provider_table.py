@@ -70,7 +70,9 @@ def table() -> str:
     head = f"| runner | {' | '.join(FEATURES.values())} | and |"
     rule = f"|---|{'---|' * len(FEATURES)}---|"
     told = [f"[{number}] {note}" for number, note in enumerate(notes, 1)]
-    return "\n".join(["", head, rule, *rows, "", *[f"{line}  " for line in told], "", "Pages followed:", "", *sources, "", ""])
+    return "\n".join(
+        ["", head, rule, *rows, "", *[f"{line}  " for line in told], "", "Pages followed:", "", *sources, "", ""]
+    )
 
 
 def main() -> int:

@@ -48,7 +48,7 @@ NAMELESS: dict[str, Meaning] = {
 }
 EMPTY: dict[str, Meaning] = {"responses": ("failed", "empty"), "messages": ("failed", "empty")}
 """A whole reply without any output: these interfaces have no choices that could be missing, so it is an empty answer."""
-MODELS = {name: "m-small" for name in RUNNERS} | {"openai-chat": "gpt-4-small"}
+MODELS = dict.fromkeys(RUNNERS, "m-small") | {"openai-chat": "gpt-4-small"}
 """The model's name in the plan, and its id: `openai` speaks either of two interfaces, by the id."""
 
 

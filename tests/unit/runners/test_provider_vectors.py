@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from trialplate.runners.hosted import provider_module
 from trialplate.spec.providers import RUNNERS, provider_of
 from trialplate.spec.providers.base import wrong_settings
 
-VECTORS = Path(__file__).parents[2] / "vectors" / "providers"
+ROOT = Path(__file__).parents[3]
+VECTORS = ROOT / "tests" / "vectors" / "providers"
 FEATURES = (
     "text",
     "system-prompt",
@@ -161,3 +163,15 @@ def test_vector_names_its_source_and_an_absent_feature_is_not_offered(path: Path
     if "absent" in vector and path.stem in ("image", "document"):
         kind = "image/" if path.stem == "image" else "application/pdf"
         assert not [item for item in provider_of(path.parent.name).accepts if item.startswith(kind)]
+
+
+def test_table_of_the_documentation_is_made_from_these_vectors() -> None:
+    """No cell is written by hand."""
+    sys.path.insert(0, str(ROOT / "scripts"))
+    import provider_table
+
+    page = (ROOT / "docs" / "reference" / "providers.md").read_text(encoding="utf-8")
+    written = page[page.index(provider_table.BEGIN) + len(provider_table.BEGIN) : page.index(provider_table.END)]
+    assert written == provider_table.table(), "run: python scripts/provider_table.py --write"
+    assert {folder for folder, _ in provider_table.ROWS.values()} == set(RUNNERS)
+    assert tuple(provider_table.FEATURES) == FEATURES
