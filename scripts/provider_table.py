@@ -51,12 +51,12 @@ def table() -> str:
     rows, sources = [], []
     for name, (folder, prefix) in ROWS.items():
         cells = []
-        for feature in FEATURES:
+        for feature, title in FEATURES.items():
             vector = json.loads((VECTORS / folder / f"{prefix}{feature}.json").read_text(encoding="utf-8"))
             if "absent" not in vector:
                 cells.append("yes")
                 continue
-            note = f"{name}, {FEATURES[feature]}: {vector['absent']}"
+            note = f"{name}, {title}: {vector['absent']}"
             notes.append(note)
             cells.append(f"[{len(notes)}]")
         more = sorted(
