@@ -98,7 +98,8 @@ class Spending:
     def end(self, body: TrialEnd) -> None:
         """Count an attempt that ends."""
         reserved = self._open.pop(body.trial, 0)
-        self._ended += charge(body, reserved)
+        bounds = self._bounds.get(body.trial[0])
+        self._ended += charge(body, reserved) if bounds is None or bounds.asks else 0
 
     @property
     def nano(self) -> int:

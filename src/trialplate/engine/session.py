@@ -92,7 +92,8 @@ class Session:
         self.record, self.content, self.writer = record, content, writer
         self.prepared, self.before = prepared, before
         self.ceiling = ceiling or Ceiling()
-        self.tally = Tally(prepared.matrix.size)
+        unpaid = frozenset(name for name, bounds in prepared.bounds.items() if not bounds.asks)
+        self.tally = Tally(prepared.matrix.size, unpaid=unpaid)
         self.tally.take(before.cells)
         self.pinned = False
         self.purse: Purse | None = None

@@ -56,6 +56,8 @@ class Tally:
     """By configuration."""
     left_out: dict[str, int] = field(default_factory=dict)
     """Trials of each configuration whose next attempt was not made, for want of money or time."""
+    unpaid: frozenset[str] = frozenset()
+    """Configurations that ask nobody: what they cost was paid elsewhere."""
 
     def take(self, cells: Mapping[TrialKey, Cell]) -> None:
         """Count what earlier sessions left."""
@@ -64,9 +66,10 @@ class Tally:
             sums = self.of_configuration(key[0])
             sums.add(_metrics(cell), 1)
             sums.cost_nano += cell.cost_nano
-            sums.spent_nano += 0 if cell.replayed else cell.cost_nano
+            paid = not cell.replayed and key[0] not in self.unpaid
+            sums.spent_nano += cell.cost_nano if paid else 0
             sums.costs_unknown += cell.cost_unknown
-            sums.spent_unknown += cell.cost_unknown and not cell.replayed
+            sums.spent_unknown += cell.cost_unknown and paid
             self.attempts += cell.attempts
             self.replayed += cell.replayed
             sums.reasked += cell.reasked
@@ -114,7 +117,8 @@ class Tally:
         """Count what an attempt cost that was under way."""
         self.under_way -= 1
         sums = self.of_configuration(end.trial[0])
-        paid = not (end.calls and all(call.replayed for call in end.calls))
+        replayed = end.calls and all(call.replayed for call in end.calls)
+        paid = not replayed and end.trial[0] not in self.unpaid
         if end.cost is None:
             sums.costs_unknown += 1
             sums.spent_unknown += paid

@@ -123,7 +123,8 @@ class PlanCase(Value):
     suite: str | None = None
     commitment: Commitment
     asked: Commitment | None = None
-    """Commitment to the input alone, so that the same question is recognised under other tags or references."""
+    """Commitment to the input alone, or without one to the trace's digest, so that the same question is recognised
+    under other tags or references."""
     opening: Opening | None = None
     """Present in a public test set only."""
 

@@ -16,8 +16,8 @@ space, and U+001C to U+001F, are none.
 
 What is compared: where the case has an answer_schema, or the reference is no text, the answer is read as JSON, and the
 two values must be the same: the same keys and no other, to the letter; lists in their order; texts within them in
-canonical form; numbers by value to the last digit, so that 1.0 is 1; true is not 1, and "1" is not 1. Else the answer is
-a text, whatever it looks like, and is compared with the reference as a text.
+canonical form; numbers by value to the last digit, so that 1.0 is 1; true is not 1, and "1" is not 1. Else the answer
+is a text, whatever it looks like, and is compared with the reference as a text.
 
 Doing it twice changes nothing more.
 

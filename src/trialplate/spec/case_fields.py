@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn, Protocol, get_args
 
 from trialplate.errors import SpecError
 from trialplate.record import values
 from trialplate.record.frozen import Json
 from trialplate.record.values import Case, CaseFile
 from trialplate.rules.passmark import NO_VALUE
+from trialplate.spec.case_files import Check, check_trace
 from trialplate.spec.case_forms import FORM_KEYS, check_form, form_fields
 from trialplate.spec.document import Document, Path, named, plain
 from trialplate.spec.later import CASE_FIELDS, CASE_FILE_FIELDS
@@ -28,19 +29,33 @@ __all__ = ["COLUMNS", "KEYS", "Pin", "check_columns", "from_cells", "from_docume
 COLUMNS = frozenset({"id", "input", "reference", "references", "expected", "tags", "suite", "kind", "context"})
 COLUMNS |= {"answer_format"}
 """Columns that are read; any other goes to `meta` as a text."""
-KEYS = frozenset({*COLUMNS, *FORM_KEYS, "meta", "files"})
+KEYS = frozenset({*COLUMNS, *FORM_KEYS, "meta", "files", "trace"})
 MAX_TAG = 128
 MAX_FILES = 100
 """Files of one case."""
 
-Pin = Callable[[str, str], str]
-"""From the path of a case's file, as it is written, and the place that names it to the digest of its bytes."""
+
+class Pin(Protocol):
+    """Tells the digest of a file that a case names."""
+
+    def __call__(self, path: str, where: str, check: Check | None = None) -> str:
+        """Return the digest of its bytes, once `check` has seen them.
+
+        Args:
+            path: as it is written.
+            where: the place that names it.
+            check: refuses bytes that cannot be used.
+        """
+        ...
+
 
 _REFERENCES = ("reference", "references", "expected")
 _ID = re.compile(values.CaseId.__metadata__[0].regex)  # type: ignore[attr-defined]
 _MEDIA_TYPE = re.compile("[a-z0-9][a-z0-9!#$&^_.+-]{0,62}/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}")
 _FILE_KEYS = frozenset({"name", "path", "type"})
-_NO_CELLS = (FORM_KEYS | {"files"}) - COLUMNS
+_ASKED = ("answer_format", "max_turns", "tools", "files")
+"""What a recorded run cannot have: nobody is asked."""
+_NO_CELLS = (FORM_KEYS | {"files", "trace"}) - COLUMNS
 """Fields of a case that no cell can hold."""
 _TAG_SEPARATOR = re.compile("[;|,]")
 _MISSPELT = 0.75
@@ -71,9 +86,9 @@ def from_cells(cells: Mapping[str, str], automatic_id: str | None, where: str) -
     case_id = cells["id"] if automatic_id is None else automatic_id
     if not case_id:
         _refuse(where, "the case has no id, and the file has ids", "write one; ids say which case an answer belongs to")
-    _check_kind(cells.get("kind") or "prompt", where)
+    _check_kind(cells.get("kind") or "prompt", False, where)
     for name in cells:
-        message = f'"{name}" is no text: a table has none' if name in _NO_CELLS else CASE_FIELDS.get(name)
+        message = f'"{name}": a table has none' if name in _NO_CELLS else CASE_FIELDS.get(name)
         if message is not None:
             _refuse(where, message, "take the column out, or give it another name to keep it as meta")
     given = [name for name in _REFERENCES if cells.get(name)]
@@ -108,8 +123,9 @@ def from_document(document: Document, automatic_id: str, pin: Pin) -> Case:
     if not isinstance(value, dict):
         _refuse(where, "a case is an object with keys", 'write {"id": "q1", "input": "...", "reference": "..."}')
     _check_keys(value, document)
+    recorded = _trace(document, pin)
     if "kind" in value:
-        _check_kind(value["kind"], document.where(("kind",)))
+        _check_kind(value["kind"], recorded is not None, document.where(("kind",)))
     meta = value.get("meta", {})
     if not isinstance(meta, dict):
         _refuse(document.where(("meta",)), '"meta" must be an object', 'write {"source": "..."}')
@@ -121,7 +137,9 @@ def from_document(document: Document, automatic_id: str, pin: Pin) -> Case:
     return _case(
         where,
         id=value.get("id", automatic_id),
-        input=value["input"],
+        kind="prompt" if recorded is None else "trace",
+        input=value.get("input", ""),
+        trace=recorded,
         references=references,
         tags=_tags(tags, document.where(("tags",))) if tags else (),
         suite=value.get("suite"),
@@ -142,9 +160,9 @@ def _check_keys(value: Mapping[str, Any], document: Document) -> None:
         if item is None and name != "context":
             hint = "leave the key out; null is not the same as absent"
             _refuse(document.where((name,)), f'"{name}" is null', hint)
-    if "input" not in value:
+    if "input" not in value and "trace" not in value:
         _refuse(document.where(()), 'the key "input" is missing', "add the question as input")
-    for name in ("id", "input", "suite", "kind"):
+    for name in ("id", "input", "suite", "kind", "trace"):
         if name in value and not isinstance(value[name], str):
             _refuse(document.where((name,)), f'"{name}" must be a text', 'put it in quotes: "7"')
     if value.get("id") == "":
@@ -232,11 +250,26 @@ def _check_one(given: list[str], where: str) -> None:
         _refuse(where, f"{' and '.join(given)} both say what is right", "keep one; references takes several")
 
 
-def _check_kind(kind: str, where: str) -> None:
-    if kind in ("trace", "workspace"):
-        _refuse(where, f'"kind: {kind}": this case kind is not in this version', "this version runs kind prompt")
-    if kind != "prompt":
+def _trace(document: Document, pin: Pin) -> str | None:
+    """Return the digest of the recorded run that a case is about, None if it is about none."""
+    if "trace" not in document.value:
+        return None
+    for name in _ASKED:
+        if name in document.value:
+            message = f'"{name}" is about how a model is asked, and a trace was asked elsewhere'
+            _refuse(document.where((name,), key=True), message, "take one of the two out")
+    return pin(document.value["trace"], document.where(("trace",)), check_trace)
+
+
+def _check_kind(kind: str, has_trace: bool, where: str) -> None:
+    """Refuse a kind that is none, or other than what the case's fields say."""
+    if kind == "workspace":
+        _refuse(where, f'"kind: {kind}": this case kind is not in this version', "this version runs prompt and trace")
+    if kind not in get_args(values.CaseKind):
         _refuse(where, f'unknown kind "{kind}"', suggestion(kind, ["prompt", "trace", "workspace"]))
+    if (kind == "trace") != has_trace:
+        message = "a case of kind trace names its trace, and no other case does"
+        _refuse(where, message, "write trace: traces/run1.json; kind may be left out")
 
 
 def _tags(found: Iterable[str], where: str) -> tuple[str, ...]:
@@ -265,7 +298,7 @@ def _case(where: str, **fields: Any) -> Case:
             "a case id has 1 to 128 characters, no control characters and no spaces at its ends",
             "rename the case",
         )
-    if not fields["input"].strip():
+    if not fields["input"].strip() and (fields["input"] or fields.get("trace") is None):
         _refuse(where, f'the input of case "{case_id}" is blank', "write the question")
     if fields["suite"] is not None and not fields["suite"].strip():
         _refuse(where, '"suite" is blank', "leave it out")

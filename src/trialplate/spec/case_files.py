@@ -8,17 +8,23 @@ file is its digest; where its bytes lie is remembered here, for the run that sto
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trialplate.errors import SpecError
+from trialplate.errors import FormatError, SpecError
 from trialplate.record import canonical
 from trialplate.spec.reading import read_inside
+from trialplate.spec.traces import read_trace
 
-__all__ = ["CaseFiles", "read_blob"]
+__all__ = ["CaseFiles", "Check", "check_trace", "read_blob"]
 
 MAX_BYTES = 64 * 1024 * 1024
 """No model takes more in one request."""
+
+
+Check = Callable[[bytes, str, str], None]
+"""From the bytes of a file, its path and the place that names it; raises SpecError for bytes that cannot be used."""
 
 
 @dataclass
@@ -29,18 +35,20 @@ class CaseFiles:
     """The project's folder."""
     blobs: dict[str, str] = field(default_factory=dict)
     """Where their bytes lie, relative to the project's folder, by digest."""
-    _known: dict[str, str] = field(default_factory=dict)
+    _known: dict[tuple[str, Check | None], str] = field(default_factory=dict)
 
-    def pin(self, beside: str, path: str, where: str) -> str:
+    def pin(self, beside: str, path: str, where: str, check: Check | None = None) -> str:
         """Return the digest of a file's bytes.
 
         Args:
             beside: the file of cases, relative to the project's folder.
             path: as it is written there.
             where: the place that names it.
+            check: refuses bytes that cannot be used.
 
         Raises:
-            SpecError: it leads out of the project, is not there, or is no regular file of a size that can be sent.
+            SpecError: it leads out of the project, is not there, or is no regular file of a size that can be sent; or
+                what `check` raises.
         """
         if not path or path.startswith(("/", "~")) or "\\" in path or "\0" in path or ":" in path.partition("/")[0]:
             hint = "write a path such as images/cat.png, relative to the file of cases"
@@ -48,10 +56,25 @@ class CaseFiles:
         name = posixpath.normpath(posixpath.join(posixpath.dirname(beside), path))
         if name.startswith("../"):
             raise SpecError(f"{path} leads out of the project's folder", where=where, hint="copy it into the project")
-        if name not in self._known:
-            digest = self._known[name] = canonical.digest(read_inside(self.root, name, where, MAX_BYTES))
+        if (name, check) not in self._known:
+            data = read_inside(self.root, name, where, MAX_BYTES)
+            if check is not None:
+                check(data, path, where)
+            digest = self._known[name, check] = canonical.digest(data)
             self.blobs.setdefault(digest, name)
-        return self._known[name]
+        return self._known[name, check]
+
+
+def check_trace(data: bytes, path: str, where: str) -> None:
+    """Refuse a recorded run that cannot be read, before anything is committed or spent.
+
+    Raises:
+        SpecError: TRACE, with the reason.
+    """
+    try:
+        read_trace(data)
+    except FormatError as error:
+        raise SpecError(f"{path}: {error.message}", where=where, hint=error.hint, code="TRACE") from None
 
 
 def read_blob(root: Path, path: str, digest: str) -> bytes:

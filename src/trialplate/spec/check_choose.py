@@ -21,6 +21,10 @@ from trialplate.spec.nearest import suggestion
 __all__ = ["check_choose", "check_copies", "check_draws", "check_quantity"]
 
 
+_COUNT_THEMSELVES = FAR_END_RUNNERS | {"trace"}
+"""Runners of which the thing under test, or the file that tells of it, counts the tokens."""
+
+
 def check_quantity(of: str, what: str, plan: Plan, place: str) -> None:
     """Refuse a quantity that nobody measures.
 
@@ -95,6 +99,10 @@ def check_choose(
         name: sum(1 for case, times in zip(matrix.cases, row, strict=True) if times and case.id in wanted)
         for name, row in matrix.counts.items()
     }
+    recorded = next((item for item in candidates if item.runner == "trace"), None)
+    if choose.by == "fastest" and recorded is not None:
+        message = f'"{recorded.name}" is read from traces, and how long it took is their own word'
+        raise SpecError(message, where=at("by"), hint="choose by best or cheapest, or give it role: comparison")
     comparable = [item for item in candidates if asked[item.name] == len(wanted)]
     if not comparable or not wanted:
         message = f"no candidate is asked all {len(wanted)} cases that {choose.of} is measured on"
@@ -144,5 +152,5 @@ def _warnings(
     for item in comparable:
         if item.pricing is None:
             yield f"{at('by')}: the price of {item.name} is unknown: if it passes, nothing can be chosen"
-        elif item.runner in FAR_END_RUNNERS and not item.pricing.free and plan.pass_mark.declared_usage == "refuse":
+        elif item.runner in _COUNT_THEMSELVES and not item.pricing.free and plan.pass_mark.declared_usage == "refuse":
             yield f"{at('by')}: {item.name} counts its own tokens: without declared_usage: accept its cost is unknown"

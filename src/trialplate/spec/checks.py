@@ -45,6 +45,7 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
     warnings = list(check_references(plan.scorers, project))
     _check_lines(plan, project)
     _check_urls(plan, project)
+    _check_kinds(plan, matrix, project)
     _check_files(plan, matrix, project)
     candidates = [item for item in plan.configurations if item.role == "candidate"]
     if not candidates:
@@ -120,6 +121,20 @@ def _check_urls(plan: Plan, project: Project) -> None:
                 except ValueError:
                     message = f'the input of case "{case.id}" would be a step in the path of {item.model}\'s url'
                     _refuse(project.places[case.id], message, "put {{input}} into the query or the body")
+
+
+def _check_kinds(plan: Plan, matrix: Matrix, project: Project) -> None:
+    """Refuse a recorded run for a model that would have to be asked, and a question for one that nobody can ask."""
+    for index, case in enumerate(project.cases):
+        for item in plan.configurations:
+            if (item.runner == "trace") == (case.kind == "trace") or not matrix.counts[item.name][index]:
+                continue
+            if case.kind == "trace":
+                message = f'case "{case.id}" is a trace, and "{item.model}" is a model that answers questions itself'
+            else:
+                message = f'case "{case.id}" is a question, and "{item.model}" only reads traces'
+            hint = "give each kind a line of the matrix, with cases: {kind: prompt} and cases: {kind: trace}"
+            _refuse(project.places[case.id], message, hint)
 
 
 def _check_files(plan: Plan, matrix: Matrix, project: Project) -> None:

@@ -42,6 +42,7 @@ __all__ = [
     "Settings",
     "StandInModel",
     "TextModel",
+    "TraceModel",
 ]
 
 
@@ -273,7 +274,13 @@ class StandInModel(_Model):
     """A file, or the script itself; see `stand_in`."""
 
 
+class TraceModel(_Model):
+    """Agent runs that were recorded elsewhere: each case brings its own, and nobody is asked."""
+
+    runner: Literal["trace"]
+
+
 ModelEntry = Annotated[
-    HostedModel | HttpModel | CommandModel | PythonModel | StandInModel,
+    HostedModel | HttpModel | CommandModel | PythonModel | StandInModel | TraceModel,
     Field(discriminator="runner"),
 ]

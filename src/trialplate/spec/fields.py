@@ -176,7 +176,7 @@ class AuthorSelector(Author):
     """Which cases something applies to: every key given must match; a list matches by any of its values."""
 
     tag: OneOrMany[Text] = ()
-    kind: OneOrMany[Literal["prompt"]] = ()
+    kind: OneOrMany[Literal["prompt", "trace"]] = ()
     suite: OneOrMany[Text] = ()
     id: OneOrMany[Text] = ()
 

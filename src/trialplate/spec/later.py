@@ -52,10 +52,11 @@ def _later(path: str, what: str, *values: str, cut: int = 0, hint: str = _HINT) 
     return Refusal(parts, f"{shown}: {what} {_NOT_YET}", frozenset(values), cut, hint)
 
 
-_RUNNERS = ("trace", "agent")
-_THIS_RUNNERS = f"runners: {', '.join(RUNNERS)}, http, command, python, stand-in"
-_SCORERS = ("similarity", "trajectory", "container", "checks", "judge")
-_THIS_SCORERS = "scorer types: exact, contains, regex, numeric, choice, json-schema, json-subset, command, python"
+_RUNNERS = ("agent",)
+_THIS_RUNNERS = f"runners: {', '.join(RUNNERS)}, http, command, python, trace, stand-in"
+_SCORERS = ("similarity", "container", "checks", "judge")
+_THIS_SCORERS = "scorer types: exact, contains, regex, numeric, choice, json-schema, json-subset, value, label, "
+_THIS_SCORERS += "trajectory, command, python"
 _EACH = "take it out: each configuration is decided on by itself already"
 _ESTIMATE = "write basis: estimate, which compares the measured mean as it is"
 
@@ -67,7 +68,6 @@ LATER: tuple[Refusal, ...] = (
     ),
     _later("services", "a service that runs beside a trial"),
     _later("validators", "a trusted container that scores"),
-    _later("classification", "measuring accuracy and macro-F1 over labels"),
     _later("case_ids", "hiding case ids behind pseudonyms"),
     _later("test_sets.*.case_ids", "hiding case ids behind pseudonyms"),
     _later("test_sets.*.defaults.limits", "limits of an agent's work"),
@@ -79,7 +79,7 @@ LATER: tuple[Refusal, ...] = (
     _later("models.*.environment", "choosing where an agent runs"),
     _later("scorers.*.type", "the scorer type {value}", *_SCORERS, cut=1, hint=_THIS_SCORERS),
     *(
-        _later(f"{place}.kind", "the case kind {value}", "trace", "workspace", hint="this version runs kind: prompt")
+        _later(f"{place}.kind", "the case kind {value}", "workspace", hint="this version runs prompt and trace")
         for place in ("matrix.*.cases", "scorers.*.cases", "pass_mark.rules.*.where", "pass_mark.rules.*.must_pass")
     ),
     _later("pass_mark.confidence", "a rule over a confidence bound"),
@@ -136,7 +136,6 @@ NEVER: tuple[Refusal, ...] = (
 CASE_FIELDS: dict[str, str] = {
     key: f'"{key}": {what} {_NOT_YET}'
     for key, what in {
-        "trace": "a recorded agent run as a case",
         "service_inputs": "inputs of a service",
         "repo": "a repository as a case",
         "base": "a repository as a case",

@@ -79,6 +79,8 @@ class AttemptBounds:
         limits = [configuration.settings.get(name) for name in OUTPUT_LIMITS]
         stated = [item for item in limits if isinstance(item, int) and not isinstance(item, bool) and item > 0]
         self._output, self._stated = (max(stated), True) if stated else (UNSTATED_OUTPUT, False)
+        self.asks = configuration.runner != "trace"
+        """Somebody is asked, and paid."""
         self._known: dict[str, Bound] = {}
         self._costs: dict[tuple[int, int], Money | None] = {}
         """By tokens: many cases are of a length."""
@@ -86,6 +88,9 @@ class AttemptBounds:
     def of(self, case_id: str) -> Bound:
         """Return the bound of one attempt: input tokens are at most a third of the UTF-8 bytes that are sent."""
         bound = self._known.get(case_id)
+        if bound is None and not self.asks:
+            currency = self._configuration.pricing.currency if self._configuration.pricing is not None else "USD"
+            bound = self._known[case_id] = Bound(0, 0, True, Money(nano=0, currency=currency))
         if bound is None:
             tokens, output = self._tokens(self._cases[case_id])
             if (tokens, output) not in self._costs:
@@ -186,6 +191,7 @@ def check_limits(plan: Plan, matrix: Matrix, bounds: Mapping[str, AttemptBounds]
     if plan.cache == "replay":
         return  # nothing is called
     asked = [item for item in plan.configurations if item.name in matrix.counts and matrix.planned(item.name)]
+    asked = [item for item in asked if bounds[item.name].asks]
     if plan.budget is not None and plan.budget.cost_nano is not None:
         _check_prices(plan.budget, asked, where)
         if plan.cache != "auto":  # what is recorded costs nothing, however small the budget

@@ -69,6 +69,14 @@ class MatrixEntry(Author):
     repeats: Annotated[int, Field(ge=1, le=10_000)] | None = None
 
 
+class ClassificationEntry(Author):
+    """A short form of a scorer named `label`, of type label."""
+
+    labels: Literal["reference"] = "reference"
+    trim: bool = True
+    cases: AuthorSelector = AuthorSelector()
+
+
 class VerdictEntry(Author):
     """How scorers make a trial's verdict, and repeats a case's."""
 
@@ -108,6 +116,7 @@ class AuthorPlan(Author):
     repeats: Annotated[int, Field(ge=1, le=10_000)]
     tools: dict[ToolName, ToolEntry] = {}  # noqa: RUF012
     scorers: Annotated[dict[Name, ScorerEntry], Field(min_length=1)]
+    classification: ClassificationEntry | None = None
     verdict: VerdictEntry = VerdictEntry()
     pass_mark: MarkEntry
     run: RunEntry = RunEntry()

@@ -309,7 +309,7 @@ def _usage(roots: Sequence[_Span], spans: Sequence[_Span]) -> Usage | None:
     if uncounted or not lowest:
         return None
     total = {name: _sum(name, [counts[span] for span in lowest]) for name in _COUNTS[0]}
-    return Usage(**total, declared=True)  # type: ignore[arg-type]
+    return Usage(**total, declared=True)
 
 
 def _counts(span: _Span) -> dict[str, int]:
@@ -360,7 +360,7 @@ def _lowest(roots: Sequence[_Span], counts: Mapping[_Span, object]) -> tuple[lis
 
 
 def _sum(name: str, found: Sequence[Mapping[str, int]]) -> int | None:
-    """Return the sum of a count: of the input and the output unknown if one is missing, of their parts over the rest."""
+    """Return the sum of a count: of input and output unknown if one is missing, of their parts over those that tell."""
     given = [item[name] for item in found if name in item]
     if not given or (name in ("input", "output") and len(given) < len(found)):
         return None

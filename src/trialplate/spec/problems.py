@@ -193,7 +193,8 @@ _MISSING = {
     "request": 'add request: {url: ..., body: {question: "{{input}}"}}',
     "subject": "add subject: with your version or digest of the service; attempts are counted by it",
     "callable": "add callable: my_system.py:answer",
-    "type": "add type: exact, contains, regex, numeric, choice, json-schema, json-subset, command or python",
+    "type": "add type: exact, contains, regex, numeric, choice, json-schema, json-subset, value, label, trajectory, "
+    "command or python",
     "id": "give the rule an id; decisions name it",
 }
 _FORMS = {

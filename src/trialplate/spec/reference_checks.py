@@ -46,11 +46,14 @@ def _check_case(case: Case, scorer: Scorer, check: Callable[[Json], str], place:
             where=place,
             hint="write what is right as reference, references or expected: other names are not read",
         )
+    if scorer.type == "label" and len(case.references) > 1:
+        message = f'case "{case.id}" has {len(case.references)} references, and a label is exactly one'
+        raise SpecError(message, where=place, hint=f'keep one, or narrow cases: of "{scorer.name}"')
     for item in case.references:
         if isinstance(item, str) and not item.strip():
             message = f'a reference of case "{case.id}" is blank: every answer would match'
             raise SpecError(message, where=place, hint="write what is right, or leave the reference out")
-        if not isinstance(item, str) and scorer.type in ("exact", "contains"):
+        if not isinstance(item, str) and scorer.type in ("exact", "contains", "label"):
             yield f'{place}: a reference of case "{case.id}" is no text; "{scorer.name}" compares its JSON'
         problem = check(item)
         if problem:
@@ -93,4 +96,6 @@ _CHECKS: dict[str, Callable[[Scorer], Callable[[Json], str]]] = {
     "numeric": _of_numbers,
     "choice": _of_choices,
     "json-subset": _of_json,
+    "value": _no_problem,
+    "label": _no_problem,
 }

@@ -43,6 +43,7 @@ from trialplate.spec.entries import (
     Settings,
     StandInModel,
     TextModel,
+    TraceModel,
 )
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.pricing import price_of
@@ -157,6 +158,8 @@ def configurations(project: Project, vault: Vault) -> tuple[tuple[Configuration,
                 fields, notes = _command(entry, model, project)
             elif isinstance(entry, HttpModel):
                 fields, notes = _http(entry, model, vault)
+            elif isinstance(entry, TraceModel):
+                fields, notes = {}, [f"{model}: that its traces are what its agent did is their author's word"]
             else:
                 fields, notes = _stand_in(entry, model, project, vault)
         bare = Configuration(name=name, model=model, profile=profile, **_common(entry), **fields)

@@ -18,10 +18,13 @@ from trialplate.spec.scorer_entries import (
     ExactScorer,
     JsonSchemaScorer,
     JsonSubsetScorer,
+    LabelScorer,
     NumericScorer,
     PythonScorer,
     RegexScorer,
     ScorerEntry,
+    TrajectoryScorer,
+    ValueScorer,
 )
 
 __all__ = ["command_notes", "scorers"]
@@ -41,13 +44,27 @@ def scorers(project: Project, commit: Commit) -> tuple[tuple[Scorer, ...], tuple
     """
     made: list[Scorer] = []
     unpinned: list[str] = []
-    for name, entry in project.author.scorers.items():
+    for name, entry in _entries(project).items():
         fields, notes = _fields(name, entry, project, commit)
         unpinned += notes
         made.append(
             Scorer(name=name, type=entry.type, metric=entry.metric or name, cases=entry.cases.resolved(), **fields)
         )
     return tuple(made), tuple(unpinned)
+
+
+def _entries(project: Project) -> dict[str, ScorerEntry]:
+    """Return the scorers as their author wrote them, and the one that `classification` is short for."""
+    author = project.author
+    short = author.classification
+    if short is None:
+        return author.scorers
+    if "label" in author.scorers:
+        place = project.document.where(("classification",), key=True)
+        message = '"classification" is short for a scorer named "label", and there is one of that name'
+        raise SpecError(message, where=place, hint="keep one of the two, or rename the scorer")
+    given = short.model_dump(exclude_unset=True)
+    return {**author.scorers, "label": LabelScorer.model_validate({"type": "label", **given})}
 
 
 def _fields(name: str, entry: ScorerEntry, project: Project, commit: Commit) -> tuple[dict[str, Any], list[str]]:
@@ -71,6 +88,13 @@ def _fields(name: str, entry: ScorerEntry, project: Project, commit: Commit) -> 
         return {"settings": {"parse": entry.parse}, "texts": (schema,)}, []
     if isinstance(entry, JsonSubsetScorer):
         return {"settings": {"parse": entry.parse}}, []
+    if isinstance(entry, ValueScorer):
+        names = ("case_sensitive", "ignore_whitespace", "trim_lines", "parse")
+        return {"settings": {name: getattr(entry, name) for name in names}}, []
+    if isinstance(entry, LabelScorer):
+        return {"settings": {"labels": entry.labels, "trim": entry.trim}}, []
+    if isinstance(entry, TrajectoryScorer):
+        return {"texts": (commit("rules", [rule.resolved() for rule in entry.rules], ""),)}, []
     return _program(name, entry, project)
 
 

@@ -12,8 +12,10 @@ from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Ta
 from pydantic_core import PydanticCustomError
 
 from trialplate.spec.choices import OPTIONS
+from trialplate.spec.document import plain
 from trialplate.spec.entries import Command, Function
 from trialplate.spec.fields import Author, AuthorSelector, Exact, FilePath, Many, Milliseconds, Name, Share, Text
+from trialplate.spec.trajectories import rule_problem
 
 __all__ = [
     "ChoiceScorer",
@@ -22,11 +24,14 @@ __all__ = [
     "ExactScorer",
     "JsonSchemaScorer",
     "JsonSubsetScorer",
+    "LabelScorer",
     "Normalize",
     "NumericScorer",
     "PythonScorer",
     "RegexScorer",
     "ScorerEntry",
+    "TrajectoryScorer",
+    "ValueScorer",
 ]
 
 
@@ -160,6 +165,67 @@ class JsonSubsetScorer(_Scorer):
     parse: Parse = "strict"
 
 
+class ValueScorer(_Scorer):
+    """The answer is a reference, both in canonical form; see `scorers.value`."""
+
+    type: Literal["value"]
+    case_sensitive: bool = False
+    ignore_whitespace: bool = False
+    trim_lines: bool = False
+    parse: Parse = "strict"
+
+    @model_validator(mode="after")
+    def _lines_left(self) -> Self:
+        if self.trim_lines and self.ignore_whitespace:
+            message = "ignore_whitespace leaves no lines to trim: keep one of the two"
+            raise PydanticCustomError("one_of", message)
+        return self
+
+
+class LabelScorer(_Scorer):
+    """The answer is the case's label."""
+
+    type: Literal["label"]
+    labels: Literal["reference"] = "reference"
+    trim: bool = True
+
+
+class Condition(Author):
+    """What an argument of a call must be."""
+
+    contains: str | None = None
+    equals: Any = None
+
+
+class TrajectoryRule(Author):
+    """One rule about the tools that were called; see `trajectories`."""
+
+    must_call: str | None = None
+    with_: Annotated[dict[str, Condition], Field(alias="with")] = {}  # noqa: RUF012  frozen models copy their defaults
+    after: str | None = None
+    must_not_call: str | None = None
+    before: str | None = None
+    max_steps: int | None = None
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> Self:
+        if problem := rule_problem(self.resolved()):
+            raise PydanticCustomError("rule", "{problem}", {"problem": problem})
+        return self
+
+    def resolved(self) -> dict[str, Any]:
+        """Return the rule as a plan holds it: what is written, and nothing else."""
+        found: dict[str, Any] = plain(self.model_dump(by_alias=True, exclude_unset=True))
+        return found
+
+
+class TrajectoryScorer(_Scorer):
+    """The tools that were called keep rules; see `trajectories`."""
+
+    type: Literal["trajectory"]
+    rules: Annotated[Many[TrajectoryRule], Field(min_length=1)]
+
+
 class _Program(Author):
     """A scorer that is code of the project."""
 
@@ -187,6 +253,9 @@ ScorerEntry = Annotated[
     | ChoiceScorer
     | JsonSchemaScorer
     | JsonSubsetScorer
+    | ValueScorer
+    | LabelScorer
+    | TrajectoryScorer
     | CommandScorer
     | PythonScorer,
     Field(discriminator="type"),

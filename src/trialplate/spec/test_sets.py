@@ -25,7 +25,7 @@ from trialplate.record.frozen import Json
 from trialplate.record.values import Case, CaseTool
 from trialplate.spec import csv_strict, json_places, yaml_strict
 from trialplate.spec.case_fields import COLUMNS, check_columns, from_cells, from_document
-from trialplate.spec.case_files import CaseFiles
+from trialplate.spec.case_files import CaseFiles, Check
 from trialplate.spec.document import Document, Place, decode_utf8
 from trialplate.spec.nearest import suggestion
 
@@ -62,12 +62,12 @@ class Source:
     files: CaseFiles | None = None
     """Pins the files that its cases name; None: they cannot be read, and cases name none."""
 
-    def pin(self, path: str, where: str) -> str:
-        """Return the digest of a file that a case names."""
+    def pin(self, path: str, where: str, check: Check | None = None) -> str:
+        """Return the digest of a file that a case names, once `check` has seen its bytes."""
         if self.files is None:
             hint = "load the whole project"
             raise SpecError(f"the file {path} of a case cannot be read here", where=where, hint=hint)
-        return self.files.pin(self.file, path, where)
+        return self.files.pin(self.file, path, where, check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +182,16 @@ def _with_defaults(cases: Iterable[Case], source: Source) -> Iterator[Case]:
         return
     for case in cases:
         tags = sorted({*case.tags, *source.tags}, key=lambda tag: tag.encode("utf-16-be"))
-        yield case.replace(
+        given = case.replace(
             suite=case.suite or source.suite,
             tags=tuple(tags),
             meta={**source.meta, **case.meta},
             context=case.context or source.context,
+        )
+        if case.trace is not None:  # nobody is asked, so how is not to be said
+            yield given
+            continue
+        yield given.replace(
             answer_format=case.answer_format
             if case.answer_schema is not None
             else case.answer_format or source.answer_format,
@@ -311,7 +316,7 @@ def _oddities(cases: Sequence[Case], places: Mapping[str, str]) -> Iterator[str]
     for case in cases:
         where = places[case.id]
         files = tuple(sorted((file.type, file.digest) for file in case.files))
-        other = asked.setdefault((" ".join(case.input.split()).casefold(), files), case.id)
+        other = asked.setdefault((" ".join(case.input.split()).casefold(), files, case.trace), case.id)
         if other != case.id:
             message = f'{where}: case "{case.id}" asks the same as "{other}"; a question asked twice counts twice'
             told.setdefault("cases ask what another asks", []).append(message)

@@ -117,12 +117,12 @@ def _check_openings(record: RecordView, public: set[str | None], leaks: _Leaks, 
 
 
 def _check_case(case: PlanCase, value: Json, shown: str, report: Report) -> str:
-    """Check that a plan shows of a case what the committed case says, since rules select by it; returns its input."""
+    """Check that a plan shows of a case what the committed case says: rules select by it. Returns what it asks."""
     held = codec.decode(Case, value, f"{shown}: case {case.id}")
     if (held.id, held.kind, held.tags, held.suite) != (case.id, case.kind, case.tags, case.suite):
         message = f"case {case.id} was committed with another id, kind, suite or other tags than the plan shows"
         report.found("CONTENT-MISMATCH", message, f"{shown}/plan.json")
-    return held.input
+    return held.input or held.trace or ""
 
 
 class _Leaks:
