@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from trialplate.record import codec
 from trialplate.record.frozen import Json
+from trialplate.reports.labels import LabelTable
 from trialplate.reports.reported import FailedTrial, Reported
 from trialplate.reports.summary import ConfigurationSummary, MetricSummary
 from trialplate.verify.text import decision_lines, report_json
@@ -63,6 +64,8 @@ def report_object(reported: Reported) -> Json:
         "level": {"word": report.level, "sentence": report.said.get("V20", "")},
         "verification": report_json(report),
     }
+    if reported.labels != ():
+        made["labels"] = None if reported.labels is None else [_labels(table) for table in reported.labels]
     if reported.by_tag:
         made["tags"] = [
             {
@@ -114,6 +117,28 @@ def _metric(metric: MetricSummary) -> Json:
         "repeats": metric.repeats,
         "low": _number(metric.low),
         "high": _number(metric.high),
+    }
+
+
+def _labels(table: LabelTable) -> Json:
+    numbers = table.numbers
+    return {
+        "configuration": table.configuration,
+        "scorer": table.scorer,
+        "n": numbers.pairs,
+        "unanswered": numbers.unanswered,
+        "accuracy": _number(numbers.accuracy),
+        "macro_f1": _number(numbers.macro_f1),
+        "labels": [
+            {
+                "label": item.label,
+                "precision": _number(item.precision),
+                "recall": _number(item.recall),
+                "f1": _number(item.f1),
+                "support": item.support,
+            }
+            for item in numbers.labels
+        ],
     }
 
 

@@ -13,7 +13,19 @@ import re
 from collections.abc import Iterator, Sequence
 
 from trialplate.reports.reported import Reported
-from trialplate.reports.words import COUNTED, cost_text, metric_text, part_lines, reading, remarks, trial_text
+from trialplate.reports.words import (
+    COUNTED,
+    LABEL_COLUMNS,
+    LABELS_WITHHELD,
+    cost_text,
+    label_rows,
+    label_text,
+    metric_text,
+    part_lines,
+    reading,
+    remarks,
+    trial_text,
+)
 from trialplate.verify.text import decision_lines, visible
 
 __all__ = ["code", "fenced", "render"]
@@ -40,6 +52,7 @@ def render(reported: Reported) -> Iterator[str]:
         yield "### By tag"
         yield ""
         yield from _tags(reported)
+    yield from _labels(reported)
     yield ""
     yield "### Why"
     yield ""
@@ -109,6 +122,25 @@ def _tags(reported: Reported) -> Iterator[str]:
         for item in found.configurations:
             means = [metric_text(metric) for metric in item.metrics]
             yield _row([code(found.tag, in_table=True), str(found.cases), code(item.name, in_table=True), *means])
+
+
+def _labels(reported: Reported) -> Iterator[str]:
+    """Yield how well labels were told apart."""
+    if reported.labels == ():
+        return
+    yield ""
+    yield "### Labels"
+    yield ""
+    if reported.labels is None:
+        yield f"{LABELS_WITHHELD}."
+        return
+    yield _row(["configuration", "scorer", "label", *LABEL_COLUMNS])
+    yield _row([*["---"] * 3, *["---:"] * len(LABEL_COLUMNS)])
+    for table, label, cells in label_rows(reported.labels):
+        yield _row([*(code(text, in_table=True) for text in (table.configuration, table.scorer, label)), *cells])
+    yield ""
+    for table in reported.labels:
+        yield f"- {code(table.configuration)} {code(table.scorer)}: {label_text(table)}"
 
 
 def _why(reported: Reported) -> Iterator[str]:

@@ -14,6 +14,7 @@ from functools import cached_property
 from trialplate.record.decisions import Decision
 from trialplate.record.entries import Counts, TrialEnd, TrialKey
 from trialplate.record.frozen import Json
+from trialplate.reports.labels import LabelTable, label_tables
 from trialplate.reports.summary import (
     ConfigurationSummary,
     Failed,
@@ -79,6 +80,8 @@ class Reported:
     """The first failures of each configuration, in the order of the matrix."""
     not_passed: Mapping[str, int] = field(default_factory=dict)
     """Trials of each configuration that were not passed."""
+    labels: tuple[LabelTable, ...] | None = ()
+    """How well labels were told apart; None where they are withheld."""
 
     @property
     def record(self) -> RecordView:
@@ -153,6 +156,7 @@ def gather(gate: Gate, *, by_tag: bool, shown: int, withhold: bool = False) -> R
         by_tag=by_tag,
         failed=tuple(_with_parts(record, first, ends, withhold)),
         not_passed=number,
+        labels=label_tables(record, withhold=withhold),
     )
 
 

@@ -6,7 +6,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from trialplate.reports.reported import Reported
-from trialplate.reports.words import COUNTED, cost_text, metric_text, part_lines, reading, remarks, trial_text
+from trialplate.reports.words import (
+    COUNTED,
+    LABEL_COLUMNS,
+    LABELS_WITHHELD,
+    cost_text,
+    label_rows,
+    label_text,
+    metric_text,
+    part_lines,
+    reading,
+    remarks,
+    trial_text,
+)
 from trialplate.verify.text import decision_lines, visible
 
 __all__ = ["aligned", "render"]
@@ -35,6 +47,7 @@ def render(reported: Reported) -> Iterator[str]:
     if reported.by_tag:
         yield ""
         yield from _tags(reported)
+    yield from _labels(reported)
     yield ""
     yield from _failures(reported)
 
@@ -73,6 +86,20 @@ def _tags(reported: Reported) -> Iterator[str]:
         for item in found.configurations:
             rows.append([found.tag, str(found.cases), item.name, *map(metric_text, item.metrics)])
     yield from aligned(rows)
+
+
+def _labels(reported: Reported) -> Iterator[str]:
+    """Yield how well labels were told apart."""
+    if reported.labels is None:
+        yield ""
+        yield LABELS_WITHHELD
+    elif reported.labels:
+        yield ""
+        rows = [["configuration", "scorer", "label", *LABEL_COLUMNS]]
+        rows += [[t.configuration, t.scorer, label, *cells] for t, label, cells in label_rows(reported.labels)]
+        yield from aligned(rows, left=(0, 1, 2))
+        for table in reported.labels:
+            yield f"  {visible(table.configuration)} {visible(table.scorer)}: {label_text(table)}"
 
 
 def _failures(reported: Reported) -> Iterator[str]:

@@ -3,18 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from trialplate.record.values import Plan
+from trialplate.reports.labels import LabelTable
 from trialplate.reports.reported import FailedTrial
 from trialplate.reports.summary import ConfigurationSummary, MetricSummary
 from trialplate.verify.findings import counted
 from trialplate.verify.text import decimal_text, visible
 
 __all__ = ["COUNTED", "amount_text", "cost_text", "metric_text", "part_lines", "reading", "remarks", "share_text"]
-__all__ += ["shortened", "trial_text"]
+__all__ += ["LABELS_WITHHELD", "LABEL_COLUMNS", "label_rows", "label_text", "shortened", "trial_text"]
 
+LABELS_WITHHELD = "labels are withheld: the answers are not shown here"
+LABEL_COLUMNS = ("precision", "recall", "F1", "support")
 COUNTED = ("passed", "failed", "limit", "error", "absent")
 """The outcomes that a table shows; the others are for later runners."""
 LONGEST = 200
@@ -87,6 +90,24 @@ def shortened(text: str) -> str:
     """Return the beginning of a text with its control characters shown."""
     shown = visible(text[: LONGEST + 1])
     return shown if len(text) <= LONGEST and len(shown) <= LONGEST else shown[: LONGEST - 3] + "..."
+
+
+def label_rows(tables: Iterable[LabelTable]) -> Iterator[tuple[LabelTable, str, list[str]]]:
+    """Yield each class of each table: its label, and its numbers in the order of `LABEL_COLUMNS`."""
+    for table in tables:
+        for item in table.numbers.labels:
+            shares = [share_text(value) for value in (item.precision, item.recall, item.f1)]
+            yield table, item.label, [*shares, str(item.support)]
+
+
+def label_text(table: LabelTable) -> str:
+    """Return what a table comes to, in words."""
+    numbers = table.numbers
+    text = f"accuracy {share_text(numbers.accuracy)} and macro-F1 {share_text(numbers.macro_f1)}"
+    text += f" over {counted(numbers.pairs, 'trial')}"
+    if numbers.unanswered:
+        text += f", of which {numbers.unanswered} without an answer that counts stand as wrong"
+    return text
 
 
 def part_lines(failed: FailedTrial) -> Iterator[tuple[str, str | None]]:
