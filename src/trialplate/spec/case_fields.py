@@ -88,7 +88,7 @@ def from_cells(cells: Mapping[str, str], automatic_id: str | None, where: str) -
         _refuse(where, "the case has no id, and the file has ids", "write one; ids say which case an answer belongs to")
     _check_kind(cells.get("kind") or "prompt", False, where)
     for name in cells:
-        message = f'"{name}": a table has none' if name in _NO_CELLS else CASE_FIELDS.get(name)
+        message = f'"{name}" is no text: a table has none' if name in _NO_CELLS else CASE_FIELDS.get(name)
         if message is not None:
             _refuse(where, message, "take the column out, or give it another name to keep it as meta")
     given = [name for name in _REFERENCES if cells.get(name)]

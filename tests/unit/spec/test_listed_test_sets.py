@@ -53,7 +53,7 @@ def test_trialmark_file_is_read_as_its_page_shows_it() -> None:
 
 
 def test_evalcore_lines_are_read_as_its_page_shows_them() -> None:
-    """A missing id is `case-<line>`, expected is any JSON, one context is a list of one; a trace is refused by name."""
+    """A missing id is `case-<line>`, expected is any JSON, one context is a list of one; a trace needs the project."""
     lines = [
         '{"id": "refund-1", "input": "How long do refunds take?", "expected": "30 days"}',
         '{"input": "anonymous case gets id case-2"}',
@@ -67,7 +67,7 @@ def test_evalcore_lines_are_read_as_its_page_shows_them() -> None:
     assert [len(case.context) for case in found.cases] == [0, 0, 1, 2, 0]
     assert found.automatic == ("case-2",)
     error = refusal('{"input": "x"}\n{"id": "agent-flow", "trace": "traces/run1.json"}', "support.jsonl")
-    assert str(error) == 'support.jsonl:2:22: "trace": a recorded agent run as a case is not in this version'
+    assert str(error) == "support.jsonl:2:31: the file traces/run1.json of a case cannot be read here"
 
 
 @pytest.mark.parametrize("file", FORMS)
@@ -233,7 +233,7 @@ def test_tag_or_suite_that_a_reader_would_take_for_another_is_refused(field: str
         ('[{"input": "a"},\n {"input": "b", "refrence": "c"}]', "2:17", 'unknown key "refrence"'),
         ('[{"input": "a", "tags": [1]}]', "1:25", '"tags" must be a list of texts'),
         ('[{"input": "a", "meta": 1}]', "1:25", '"meta" must be an object'),
-        ('[{"input": "a", "kind": "trace"}]', "1:25", "not in this version"),
+        ('[{"input": "a", "kind": "trace"}]', "1:25", "names its trace"),
         ('[{"input": "a", "reference": ["b"]}]', "1:30", '"reference" is a list'),
         ('[{"input": "a", "reference": null}]', "1:30", '"reference" is null'),
         ('[{"input": "a", "answer_format": 7}]', "1:34", '"answer_format" is no text'),

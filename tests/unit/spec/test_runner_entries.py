@@ -342,7 +342,12 @@ def test_example_of_the_documentation_is_a_plan(project_at: Write, example: str)
     """Each runner's example, as it stands on the page, with the files that it names."""
     (function,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     files = {"contract.md": "Text", "bot.py": "print(1)\n", "my_system.py": function}
-    root = project_at(PLAN.replace(f"models:\n  {ECHO}\n", example), files)
+    plan = PLAN
+    if "runner: trace" in example:
+        plan = plan.replace("cases/a.csv", "cases/a.jsonl")
+        files["cases/run.json"] = '{"steps": []}'
+        files["cases/a.jsonl"] = '{"trace": "run.json", "reference": "x"}\n' * 2
+    root = project_at(plan.replace(f"models:\n  {ECHO}\n", example), files)
     assert validate(root).trials == 4
 
 

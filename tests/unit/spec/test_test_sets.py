@@ -244,7 +244,7 @@ def test_references_are_a_list_of_accepted_answers(line: str, references: tuple[
     ("line", "words", "hint"),
     [
         ('{"input":"q","refrence":"a"}', 'unknown key "refrence"', 'did you mean "reference"?'),
-        ('{"input":"q","trace":"t.json"}', '"trace": a recorded agent run as a case is not in this version', ""),
+        ('{"input":"q","trace":"t.json"}', "the file t.json of a case cannot be read here", ""),
         ('{"input":"q","kind":"workspace"}', "not in this version", ""),
         ('{"input":"q","kind":"promt"}', 'unknown kind "promt"', 'did you mean "prompt"?'),
         ('{"id":"q"}', 'the key "input" is missing', ""),
@@ -285,7 +285,7 @@ def test_json_case_that_cannot_be_used_is_refused(line: str, words: str, hint: s
         ("id,,input\nq,x,y\n", 1, "a column has no name"),
         ("id,input,files\nq,x,y\n", 2, "a table has none"),
         ("id,input,tools\nq,x,y\n", 2, '"tools" is no text: a table has none'),
-        ("id,input,kind\nq,x,trace\n", 2, "not in this version"),
+        ("id,input,kind\nq,x,trace\n", 2, "names its trace"),
         ("id,input,reference,expected\nq,x,a,b\n", 2, "both say what is right"),
     ],
 )
