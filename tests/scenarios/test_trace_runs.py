@@ -10,8 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chat_server import ChatServer
+from forger import Forger
+from server_thread import ServerThread
 from small_project import SmallProject
 from spans import export, span
+
+from trialplate.scorers.base import Score, ScorerError
+from trialplate.scorers.trajectory import TrajectoryScorer
 
 PLAN = """\
 trialplate: 1
@@ -223,3 +229,207 @@ def test_case_whose_trace_cannot_be_meant_is_refused(tmp_path: Path, case: str, 
     """A path is inside the project and the file is there; a trace is not asked, and a case is of one kind."""
     said = project(tmp_path, cases=f"- {case}\n")("validate")
     assert (said.code, told in said.err) == (2, True), said.err
+
+
+def test_budget_and_estimate_are_not_touched_by_what_was_paid_elsewhere(tmp_path: Path) -> None:
+    """A trace is read for nothing: the estimate is zero, and a budget that is smaller than its cost does not stop it."""
+    plan = PLAN + "run: {budget: {cost_usd: 0.000001}}\n"
+    made = project(tmp_path, plan)
+    assert "recorded: 2 trials, about 0 tokens in, 0 out, at most 0.0000 USD" in made("run").out
+    made.run()
+    assert {end["outcome"] for end in ends(made).values()} == {"passed", "failed"}
+
+
+def test_trace_without_prices_has_no_cost_and_needs_none(tmp_path: Path) -> None:
+    """Unknown is not zero in the record, and not refused under a budget, since nothing is paid."""
+    plan = PLAN.replace(', pricing: {input: "0.40", output: "1.60"}', "") + "run: {budget: {cost_usd: 1}}\n"
+    made = project(tmp_path, plan)
+    made.run()
+    assert all("cost" not in end for end in ends(made).values())
+
+
+CHOICE = """\
+  choose: {by: BY, of: path, basis: estimate}
+"""
+
+
+def test_choice_by_a_traces_own_word_is_refused_or_open(tmp_path: Path) -> None:
+    """`fastest` takes no trace; `cheapest` is told that the tokens are declared, and chooses nothing by them."""
+    said = project(tmp_path / "fastest", PLAN + CHOICE.replace("BY", "fastest"))("validate")
+    assert (said.code, "how long it took is their own word" in said.err) == (2, True)
+    made = project(tmp_path / "cheapest", PLAN + CHOICE.replace("BY", "cheapest"))
+    assert "counts its own tokens: without declared_usage: accept its cost is unknown" in made("validate").out
+    made.run()
+    assert made("gate", "latest", "--model", "recorded", "--no-append").code == 0, "eligible, whoever is cheapest"
+
+
+def test_same_trace_under_other_tags_is_the_same_question(tmp_path: Path) -> None:
+    """A rejected run is not undone by renaming: attempts at one recording are counted, and at another are not."""
+    strict = PLAN.replace('at_least: "0.5"', 'at_least: "1"')
+    made = project(tmp_path, strict)
+    made.run()
+    assert made("gate", "latest", "--model", "recorded").code == 1
+    made.set_plan(PLAN)
+    (made.root / "cases" / "runs.yaml").write_text(CASES.replace("answered", "spoken"), encoding="utf-8")
+    made.set_plan(PLAN.replace("answered", "spoken"))
+    made.run()
+    said = made("gate", "latest", "--model", "recorded", "--no-append", "--json").json["decision"]
+    assert said["decision"] == "rejected", "an earlier attempt at these recordings was rejected"
+    for name, value in {"good": GOOD, "hasty": HASTY}.items():
+        text = json.dumps(value, indent=1)
+        (made.root / "cases" / "traces" / f"{name}.json").write_text(text, encoding="utf-8")
+    made.run()
+    said = made("gate", "latest", "--model", "recorded", "--no-append", "--json").json["decision"]
+    assert said["decision"] == "accepted", "other recordings, of which nobody said that they answer the same"
+
+
+LABELS = """\
+trialplate: 1
+name: intents
+test_sets: [{file: cases/q.csv}]
+models:
+  m: {runner: stand-in, answers: {q1: " billing ", q2: technical, q3: [technical, {error: transport}], q4: {text: billing, finish: length}}, pricing: free, retry: {max_retries: 0}}
+repeats: 2
+scorers:
+  word: {type: contains, cases: {tag: none}}
+classification: {labels: reference}
+pass_mark:
+  rules: [{id: right, at_least: "0.5", of: label, basis: estimate}]
+"""
+LABEL_CASES = "id,input,reference,tags\nq1,Where is my bill?,billing,\nq2,It crashes.,technical,\nq3,It costs too much.,billing,\nq4,Pay?,billing,none\n"
+
+
+def test_report_shows_how_well_labels_were_told_apart(tmp_path: Path) -> None:
+    """Two trials of each case; one of an error and two that were cut off stand as wrong, and are told."""
+    made = SmallProject.write(tmp_path, LABELS, LABEL_CASES)
+    made.run(expect=4)
+    (table,) = made("report", "latest", "--format", "json").json["labels"]
+    assert {key: table[key] for key in ("configuration", "scorer", "n", "unanswered", "accuracy")} == {
+        "configuration": "m", "scorer": "label", "n": 8, "unanswered": 3, "accuracy": 0.5,
+    }  # fmt: skip
+    billing, technical = table["labels"]
+    assert billing == {"label": "billing", "precision": 1.0, "recall": 0.333333, "f1": 0.5, "support": 6}
+    assert technical == {"label": "technical", "precision": 0.666667, "recall": 1.0, "f1": 0.8, "support": 2}
+    assert table["macro_f1"] == 0.65
+    text = made("report", "latest").out
+    assert (
+        "m label: accuracy 0.5000 and macro-F1 0.6500 over 8 trials, of which 3 without an answer that counts" in text
+    )
+    assert "### Labels" in made("report", "latest", "--format", "markdown").out
+    withheld = made("report", "latest", "--withhold").out
+    assert "labels are withheld" in withheld and "billing" not in withheld
+    (made.last / "content.jsonl").unlink()
+    assert made("report", "latest", "--format", "json").json["labels"] is None
+
+
+def test_public_test_set_shows_its_labels(tmp_path: Path) -> None:
+    """Cases that stand in the plan are opened there; the answers still come from content."""
+    made = SmallProject.write(tmp_path, LABELS.replace("q.csv}", "q.csv, visibility: public}"), LABEL_CASES)
+    made.run(expect=4)
+    assert made("report", "latest", "--format", "json").json["labels"][0]["n"] == 8
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("billing,\nq2", "billing|bills,\nq2"), 'case "q1" has 2 references, and a label is exactly one'),
+        (("Where is my bill?,billing", "Where is my bill?,"), 'case "q1" has no reference'),
+    ],
+)
+def test_case_with_no_label_or_two_is_refused(tmp_path: Path, change: tuple[str, str], told: str) -> None:
+    """A class is one: narrow `cases:` to those that are labelled."""
+    cases = LABEL_CASES.replace("reference,", "references,").replace(*change)
+    said = SmallProject.write(tmp_path, LABELS, cases)("validate")
+    assert (said.code, told in said.err) == (2, True), said.err
+
+
+def test_two_scorers_named_label_are_refused(tmp_path: Path) -> None:
+    """The short form has a name of its own."""
+    plan = LABELS.replace("  word:", "  label: {type: exact}\n  word:")
+    said = SmallProject.write(tmp_path, plan, LABEL_CASES)("validate")
+    assert (said.code, 'is short for a scorer named "label"' in said.err) == (2, True), said.err
+
+
+def test_rule_over_macro_f1_is_still_refused_by_its_sentence(tmp_path: Path) -> None:
+    """It would be inconclusive with an unknown cell, and comes with a later version."""
+    plan = LABELS.replace("of: label", "of: {macro_f1: label}")
+    said = SmallProject.write(tmp_path, plan, LABEL_CASES)("validate")
+    assert (said.code, "a quantity other than a metric or a rate is not in this version" in said.err) == (2, True)
+
+
+# ---------------------------------------------------------------------------- the same rules over models that are asked
+
+TOOLS = """\
+trialplate: 1
+name: tools
+test_sets: [{{file: cases/q.yaml}}]
+models:
+  m: {{runner: openai-compatible, url: "{url}", model: m-small}}
+tools:
+  search: {{callable: "tool.py:run", description: Searches., parameters: {{type: object, properties: {{query: {{type: string}}}}}}}}
+repeats: 1
+scorers:
+  path: {{type: trajectory, rules: [{{must_call: search, with: {{query: {{contains: refund}}}}}}, {{max_steps: 1}}]}}
+pass_mark:
+  rules: [{{id: path, at_least: "0.5", of: path, basis: estimate}}]
+"""
+
+
+def test_rules_hold_for_the_tools_that_a_model_calls(tmp_path: Path) -> None:
+    """The turns of a conversation are steps; a model that was offered tools and called none has taken none."""
+
+    def answer(body: dict[str, Any]) -> Any:
+        asked = body["messages"][0]["content"]
+        if "weather" in asked or any(item["role"] == "tool" for item in body["messages"]):
+            return "It is on its way."
+        function = {"name": "search", "arguments": json.dumps({"query": "refund policy"})}
+        return {"tool_calls": [{"id": "1", "type": "function", "function": function}]}
+
+    cases = "- {id: q1, input: Where is my refund?, tools: [search]}\n- {id: q2, input: How is the weather?, tools: [search]}\n"
+    with ServerThread(ChatServer(answer=answer)) as server:
+        made = SmallProject.write(tmp_path, TOOLS.format(url=server.url))
+        (made.root / "cases" / "q.yaml").write_text(cases, encoding="utf-8")
+        (made.root / "tool.py").write_text("def run(arguments):\n    return 'found'\n", encoding="utf-8")
+        made.run()
+    found = ends(made)
+    assert {name: end["metrics"] for name, end in found.items()} == {"q1": {"path": 1}, "q2": {"path": 0}}
+    assert made.codes("latest") == set()
+    assert v21(made)["sentence"] == "2 answers scored again, as recorded"
+
+
+def test_unscored_answer_is_scored_again_with_what_came_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A resumed run opens the transcript too: the path of a run is judged without reading the trace once more."""
+
+    async def fails(*given: Any) -> Score:
+        raise ScorerError("out of order")
+
+    made = project(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(TrajectoryScorer, "score", fails)
+        made.run(expect=4)
+    assert {name: end["outcome"] for name, end in ends(made).items()} == {"good": "error", "hasty": "error"}
+    assert made("resume", "latest").code == 0
+    found = ends(made)
+    assert {name: (end["metrics"]["path"], end["answer_of"]) for name, end in found.items()} == {
+        "good": (1, 1),
+        "hasty": (0, 1),
+    }
+    assert made.codes("latest") == set()
+    assert v21(made)["status"] == "PASS"
+
+
+def test_verdict_that_a_path_does_not_earn_is_found_by_a_rescore(tmp_path: Path) -> None:
+    """The key's owner writes a pass and signs everything anew: the steps still say what was called."""
+    made = project(tmp_path)
+    made.run()
+    forger = Forger(made)
+    forger.trial("recorded", "hasty").update(outcome="passed", verdict="passed", metrics={"path": 1})
+    forger.recount()
+    forger.sign()
+    (made.home / "known.json").unlink()
+    assert made.codes("latest") == set()
+    said = made("verify", "latest", "--rescore", "--json")
+    assert said.code == 3
+    assert [item["code"] for item in said.json[0]["findings"] if item["severity"] == "finding"] == ["RESCORE"]
