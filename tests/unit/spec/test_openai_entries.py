@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from trialplate.spec.providers.base import wrong_settings
 from trialplate.spec.providers.openai import is_chat
 
 Write = Callable[..., Path]
+DOCUMENTED = Path(__file__).parents[3] / "docs" / "reference" / "runners.md"
 ECHO = 'echo: {runner: stand-in, answers: {"*": "yes"}}'
 
 
@@ -115,3 +117,13 @@ def test_ranges_hold_at_their_ends(runner: str, model: str) -> None:
                 assert list(wrong_settings(provider, {name: edge + step}))
                 assert list(wrong_settings(provider, {name: True}))
     assert checked > 4
+
+
+@pytest.mark.parametrize(("runner", "models"), [("openai", ("gpt-5.4", "gpt-4.1")), ("openrouter", ("a/b",))])
+def test_every_parameter_stands_in_the_documentation_and_no_other(runner: str, models: tuple[str, ...]) -> None:
+    """The table of a provider's section names exactly what its interfaces take."""
+    section = DOCUMENTED.read_text(encoding="utf-8").split(f"\n## {runner}\n")[1].split("\n## ")[0]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+
+    taken = {name for model in models for name in provider_of(runner, model).parameters}
+    assert sorted(re.findall(r"`([a-z_]+)`", " ".join(rows))) == sorted(taken)
