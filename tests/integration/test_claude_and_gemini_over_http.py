@@ -23,7 +23,7 @@ VECTORS = Path(__file__).parents[1] / "vectors" / "providers"
 KEY = "PLANTED-7f3a-not-a-real-key"
 FOUND = [path for runner in ("anthropic", "google") for path in sorted((VECTORS / runner).glob("*.json"))]
 TURNS = [path for path in FOUND if "then" in json.loads(path.read_text())]
-LAST = {
+LAST: dict[str, dict[str, Any]] = {
     "anthropic": {"type": "message", "model": "claude-opus-5-5", "stop_reason": "end_turn"},
     "google": {"modelVersion": "gemini-3.8-flash"},
 }
