@@ -139,8 +139,6 @@ class HostedProvider:
     """How model ids begin, and what holds for such a model instead; the first that fits counts."""
     further: Callable[[Mapping[str, Any]], Iterator[tuple[str, str, str]]] | None = None
     """What of settings does not go together, told as `wrong_settings` tells it."""
-    instead: Mapping[str, str] = field(default_factory=dict)
-    """What to write instead of a name that an author may know from elsewhere."""
 
 
 def wrong_settings(provider: HostedProvider, settings: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -154,8 +152,6 @@ def wrong_settings(provider: HostedProvider, settings: Mapping[str, Any]) -> Ite
             expected = provider.parameters[name].wrong(value)
             if expected is not None:
                 yield name, f"expected {expected}", "correct it, or leave it out"
-        elif name in provider.instead:
-            yield name, "is no parameter of this provider", f"write {provider.instead[name]}"
         elif not provider.passes:
             yield name, "is no parameter of this provider", suggestion(name, [*provider.parameters])
     for one, other in provider.together:
