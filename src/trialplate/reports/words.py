@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from trialplate.record.values import Plan
@@ -13,7 +13,7 @@ from trialplate.verify.findings import counted
 from trialplate.verify.text import decimal_text, visible
 
 __all__ = ["COUNTED", "amount_text", "cost_text", "metric_text", "part_lines", "reading", "remarks", "share_text"]
-__all__ += ["shortened", "trial_text"]
+__all__ += ["helper_text", "helpers_total", "shortened", "trial_text"]
 
 COUNTED = ("passed", "failed", "limit", "error", "absent")
 """The outcomes that a table shows; the others are for later runners."""
@@ -40,6 +40,21 @@ def cost_text(item: ConfigurationSummary) -> str:
     if item.cost_nano is None:
         return "unknown"
     return amount_text(item.cost_nano, item.currency)
+
+
+def helper_text(item: ConfigurationSummary) -> str:
+    """Return what helpers cost for a configuration's answers, or that nobody knows."""
+    return "unknown" if item.helper_nano is None else amount_text(item.helper_nano, item.helper_currency)
+
+
+def helpers_total(items: Sequence[ConfigurationSummary]) -> str:
+    """Return what helpers cost in all, in words."""
+    known = sum(item.helper_known_nano for item in items)
+    unknown = sum(item.helper_unknown for item in items)
+    currency = next((item.helper_currency for item in items if item.helper_currency), "")
+    text = amount_text(known, currency) if currency else "an unknown amount"
+    more = f", and an unknown amount in {counted(unknown, 'trial')}" if unknown and currency else ""
+    return f"helpers cost {text}{more} in all, apart from the cost of the models"
 
 
 def amount_text(nano: int, currency: str) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
+from typing import Literal
 
 from trialplate.record import canonical, values
 from trialplate.record.frozen import Json
@@ -65,7 +66,7 @@ class SimilarityScorer:
         *known, found = _checked(reply.vectors, len(references) + 1)
         nearest = max(cosine(item, found) for item in known)
         value = Decimal(repr(min(1.0, max(0.0, nearest)))).quantize(_PLACES, ROUND_HALF_EVEN)
-        verdict = "passed" if value >= self._threshold else "failed"
+        verdict: Literal["passed", "failed"] = "passed" if value >= self._threshold else "failed"
         reason = f"cosine {nearest:.6f} with {expected(references)}; at least {self._threshold} passes"
         return Score(metrics={self._metric: float(value)}, verdict=verdict, reason=reason)
 
