@@ -26,6 +26,7 @@ from trialplate.errors import EXIT_DONE, SpecError, TrialplateError, UsageError
 from trialplate.ledger.keys import load_signer
 from trialplate.record import codec
 from trialplate.record.entries import Narrowing
+from trialplate.record.frozen import Json
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import CacheMode, Plan
 from trialplate.spec.limits import Ceiling

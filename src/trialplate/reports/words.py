@@ -72,6 +72,10 @@ def reading(plan: Plan) -> Iterator[str]:
     yield "means with the range of the repeats in brackets; a range says nothing about other cases"
     if plan.verdict.case != "all":
         yield f"a case passes if {plan.verdict.case} of its repeats pass"
+    if plan.helpers:
+        from trialplate.spec.helper_checks import related  # it brings the room of the author's files
+
+        yield from (f"{sentence}: it may favour its own answers" for _, sentence in related(plan))
 
 
 def remarks(item: ConfigurationSummary) -> str:

@@ -8,7 +8,7 @@ and refused where the scorer says `strict_judge: true`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from trialplate.errors import SpecError
 from trialplate.record.matrix import selects
@@ -16,7 +16,7 @@ from trialplate.record.values import Configuration, Plan, Scorer
 from trialplate.spec.project import Project
 from trialplate.spec.scorer_entries import JudgeScorer
 
-__all__ = ["check_helpers"]
+__all__ = ["check_helpers", "related"]
 
 _SERVERS = frozenset({"openai-compatible", "openrouter"})
 """Runners behind which models of any family may stand."""
@@ -41,7 +41,11 @@ def check_helpers(plan: Plan, project: Project) -> Iterator[str]:
     for scorer in plan.scorers:
         if scorer.type == "judge" and scorer.helper in helpers:
             _check_material(scorer, project)
-            yield from _check_family(scorer, helpers[scorer.helper], plan.configurations, project)
+    for name, sentence in related(plan):
+        entry, place = project.author.scorers[name], where(("scorers", name, "model"))
+        if isinstance(entry, JudgeScorer) and entry.strict_judge:
+            raise SpecError(sentence, where=place, hint="name another helper, or take strict_judge out")
+        yield f"{place}: {sentence}: it may favour its own answers"
 
 
 def _currency(item: Configuration) -> str:
@@ -61,22 +65,15 @@ def _check_material(scorer: Scorer, project: Project) -> None:
             raise SpecError(message, where=project.places[case.id], hint=hint)
 
 
-def _check_family(
-    scorer: Scorer, judge: Configuration, configurations: Sequence[Configuration], project: Project
-) -> Iterator[str]:
-    entry = project.author.scorers[scorer.name]
-    strict = isinstance(entry, JudgeScorer) and entry.strict_judge
-    told: set[str] = set()
-    for item in configurations:
-        near = _nearness(judge, item)
-        if near is None or item.model in told:
-            continue
-        told.add(item.model)
-        message = f'the judge of "{scorer.name}", {judge.model_id}, {near} the model "{item.model}"'
-        place = project.document.where(("scorers", scorer.name, "model"))
-        if strict:
-            raise SpecError(message, where=place, hint="name another helper, or take strict_judge out")
-        yield f"{place}: {message}: it may favour its own answers"
+def related(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield each judge that is a model of the plan or of its family: the scorer, and a sentence."""
+    helpers = {item.name: item for item in plan.helpers}
+    for scorer in plan.scorers:
+        judge = helpers.get(scorer.helper or "") if scorer.type == "judge" else None
+        told = {item.model: _nearness(judge, item) for item in plan.configurations if judge is not None}
+        for model, near in told.items():
+            if near is not None and judge is not None:
+                yield scorer.name, f'the judge of "{scorer.name}", {judge.model_id}, {near} the model "{model}"'
 
 
 def _nearness(judge: Configuration, item: Configuration) -> str | None:
