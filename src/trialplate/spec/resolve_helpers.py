@@ -10,7 +10,7 @@ from trialplate.record.values import Configuration
 from trialplate.spec.project import Project
 from trialplate.spec.providers import provider_of
 from trialplate.spec.providers.base import HostedProvider, Whole
-from trialplate.spec.resolve import Vault, common, hosted
+from trialplate.spec.resolve import Vault, common, hosted, price
 
 __all__ = ["helpers"]
 
@@ -36,13 +36,14 @@ def helpers(project: Project, vault: Vault) -> tuple[tuple[Configuration, ...], 
         if name in project.author.models:
             where = project.document.where(("helpers", name), key=True)
             raise SpecError(f'"{name}" is a model and a helper', where=where, hint="give the helper another name")
-        provider = provider_of(entry.runner)
+        provider = provider_of(entry.runner, entry.model)
         if entry.endpoint == "embeddings":
             provider = replace(_EMBEDDINGS, url=provider.url, key=provider.key)
         fields, notes = hosted(entry, name, entry.settings, [], project, vault, "helpers", provider)
         fields["structured"] = fields["accepts"] = None
-        made.append(
-            Configuration(name=name, model=name, profile="default", interface=entry.endpoint, **common(entry), **fields)
+        bare = Configuration(
+            name=name, model=name, profile="default", interface=entry.endpoint, **common(entry), **fields
         )
+        made.append(bare.replace(pricing=price(entry, bare, project, "helpers")))
         unpinned += notes
     return tuple(made), tuple(unpinned)
