@@ -23,6 +23,7 @@ from trialplate.scorers.base import (
     Texts,
     quoted,
     refusal,
+    require_settings,
     text_of,
 )
 from trialplate.scorers.judge_prompt import PROMPT, again, data_of, filled, speaks_to_its_judge
@@ -32,6 +33,7 @@ from trialplate.spec.judge_words import ASKS, RULES, SCHEMA_RULES, SCORE_RULES
 __all__ = ["VERSION", "JudgeScorer", "make_judge"]
 
 VERSION = 1
+_SETTINGS = {"mode", "parse", "verdicts", "pass_when", "scale", "threshold", "forms"}
 _RULES = {"verdicts": RULES, "score": SCORE_RULES, "schema": SCHEMA_RULES}
 
 
@@ -41,6 +43,7 @@ def make_judge(scorer: values.Scorer, texts: Texts) -> JudgeScorer:
     Raises:
         SpecError: SCORER: its settings are none of a judge, or it was made for another version of the prompts.
     """
+    require_settings(scorer, _SETTINGS)
     if scorer.version != VERSION:
         hint = "use the version of Trialplate that the plan names under software"
         raise refusal(scorer, f"this program has version {VERSION} of the judge's prompts", hint)

@@ -6,7 +6,8 @@ verdicts  {"verdict": word, each further metric: true | false | null, "reason": 
 score     {"score": number, "reason": text} on the plan's scale; a number outside it is no score, and never cut to it.
           Forms that a plan allows by name: `fraction`, the text "8/10" where the scale ends in 10; `labelled`, a reply
           without JSON that holds `Score: 0.3` exactly once
-schema    a value that meets the plan's `verdict_format`; it passes if it is one of `passing_verdicts`
+schema    a value that meets the plan's `verdict_format`; it passes if it is one of `passing_verdicts`, compared as
+          MindTrial's values (`scorers.value`), or meets their schema
 
 JSON is found by the plan's `parse`. Members that nobody asked for are passed over. Whatever else came is unreadable,
 with a reason that quotes nothing: it is told to the judge.
@@ -21,10 +22,10 @@ from fractions import Fraction
 from typing import Any, Literal, Protocol
 
 from trialplate.record import canonical, values
-from trialplate.record.frozen import Json
 from trialplate.record.values import Case
 from trialplate.scorers.base import Texts, quoted, refusal
 from trialplate.scorers.json_scorers import JsonSchemaScorer
+from trialplate.scorers.value import canonical_text, canonical_value
 from trialplate.spec.judge_words import DEFAULT_FORMAT, DEFAULT_PASSING, FULLY, KNOWN_METRICS, word_key
 from trialplate.transport.json_answers import NoJson, Parse, json_in
 
@@ -218,7 +219,7 @@ class _Schema:
         self._form = JsonSchemaScorer(scorer, self.format, self.parse)
         passing: Any = texts.get(("value", "passing_verdicts"), DEFAULT_PASSING)
         self._passing = JsonSchemaScorer(scorer, passing, self.parse) if isinstance(passing, dict) else None
-        self._literal = None if isinstance(passing, dict) else [_plain(item) for item in passing]
+        self._literal = None if isinstance(passing, dict) else [canonical_value(item, canonical_text) for item in passing]
 
     @property
     def asked(self) -> str:
@@ -235,19 +236,6 @@ class _Schema:
         if self._passing is not None:
             passed = (await self._passing.score(case, text)).verdict == "passed"
         else:
-            passed = _plain(said) in (self._literal or [])
+            passed = canonical_value(said, canonical_text) in (self._literal or [])
         metrics = dict.fromkeys(self.scorer.metrics, float(passed))
         return Reading(metrics, "passed" if passed else "failed", quoted(canonical.encode(said).decode()))
-
-
-def _plain(value: Json) -> tuple[str, Any]:
-    """Return what MindTrial compares values by: texts trimmed and in lower case, whole numbers alike, kinds apart."""
-    if isinstance(value, bool) or value is None:
-        return "word", value
-    if isinstance(value, int | float):
-        return "number", int(value) if value == int(value) else value
-    if isinstance(value, str):
-        return "text", "".join(char.lower() if len(char.lower()) == 1 else char for char in value.strip())
-    if isinstance(value, list):
-        return "list", [_plain(item) for item in value]
-    return "map", {key: _plain(item) for key, item in value.items()}

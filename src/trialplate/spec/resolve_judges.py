@@ -77,9 +77,7 @@ def judge_fields(name: str, entry: JudgeScorer, project: Project, commit: Commit
         if entry.forms:
             settings["forms"] = sorted(set(entry.forms))
     elif entry.passing_verdicts is not None:
-        file = entry.verdict_format if isinstance(entry.verdict_format, str) else ""
         texts.append(commit("schema", project.schemas[f"{name} verdict_format"], "verdict_format"))
-        settings |= {"verdict_file": file} if file else {}
         literal = isinstance(entry.passing_verdicts, list)
         passing = plain(entry.passing_verdicts) if literal else project.schemas[f"{name} passing_verdicts"]
         texts.append(commit("value", passing, "passing_verdicts"))
