@@ -181,6 +181,9 @@ class Consultation:
             try:
                 answer = await self._paced(helper, request, question)
             except Failure as failure:
+                if failure.kind == "max_turns":
+                    self._took(helper, failure.calls, failure.usage, billed=True)
+                    return self._keep(scorer, configuration, {"text": "", "unfit": "it calls a tool"})
                 billed = failure.received > 0 or failure.kind in ("timeout", "too_long", "transport")
                 self._took(helper, failure.calls, failure.usage, billed=billed and failure.kind != "http_status")
                 again = (
@@ -197,9 +200,11 @@ class Consultation:
                 raise ScorerError(self._scrub(f"{configuration.name}: {told}"))
             if configuration.interface == "embeddings":
                 return Reply(vectors=_vectors(answer))
-            kept = kept_reply(answer, self._scrub)
-            self.replies.setdefault(scorer.name, []).append(kept)
-            return reply_of(kept, configuration)
+            return self._keep(scorer, configuration, kept_reply(answer, self._scrub))
+
+    def _keep(self, scorer: Scorer, configuration: Configuration, kept: Json) -> Reply:
+        self.replies.setdefault(scorer.name, []).append(kept)
+        return reply_of(kept, configuration)
 
     def _request(
         self, helper: Helper, question: Question, texts: Mapping[tuple[str, str], Json], attempt: int
@@ -207,7 +212,7 @@ class Consultation:
         own = helper.configuration
         return Request(
             configuration=own.replace(texts=(*own.texts, *question.documents)) if question.documents else own,
-            case=Case(id=self._case.id, input=question.text),
+            case=Case(id=self._case.id, input=question.text, max_turns=1),
             texts={**helper.texts, **texts},
             repeat=self._repeat,
             attempt=attempt,

@@ -219,7 +219,9 @@ class _Schema:
         self._form = JsonSchemaScorer(scorer, self.format, self.parse)
         passing: Any = texts.get(("value", "passing_verdicts"), DEFAULT_PASSING)
         self._passing = JsonSchemaScorer(scorer, passing, self.parse) if isinstance(passing, dict) else None
-        self._literal = None if isinstance(passing, dict) else [canonical_value(item, canonical_text) for item in passing]
+        self._literal = (
+            None if isinstance(passing, dict) else [canonical_value(item, canonical_text) for item in passing]
+        )
 
     @property
     def asked(self) -> str:

@@ -90,7 +90,10 @@ def test_answer_cannot_begin_a_line_by_any_kind_of_line_end(answer: str) -> None
 def test_template_and_rules_stand_in_the_place_of_the_built_in_words() -> None:
     """Each placeholder is filled once; what is filled in is not looked through for placeholders again."""
     template = "Q {{json question}} R {{json references}} C {{json context}} A {{ json  candidate }}\n{{rules}}\n{{verdict_format}}"
-    texts: dict[tuple[str, str], Json] = {("template", "t.md"): template, ("rules", "r.md"): "Only {{rules}} of mine.\n"}
+    texts: dict[tuple[str, str], Json] = {
+        ("template", "t.md"): template,
+        ("rules", "r.md"): "Only {{rules}} of mine.\n",
+    }
     case = CASE.replace(context=("a passage",))
     made = judge(SCORE, texts).prompt(case, "{{json question}}")
     first, rules, *asked = made.split("\n")
@@ -265,10 +268,15 @@ async def test_schema_mode_by_default_wants_one_boolean() -> None:
 async def test_schema_mode_compares_literal_values_as_mindtrial_does_or_by_a_schema() -> None:
     """Texts trimmed and without regard to case, whole numbers alike, true is not 1; or one schema over the verdict."""
     form = {"type": "object", "properties": {"grade": {}}, "required": ["grade"]}
-    literal = judge(SCHEMA, {("schema", "verdict_format"): form, ("value", "passing_verdicts"): [{"grade": "Good"}, {"grade": 1}]})
+    literal = judge(
+        SCHEMA, {("schema", "verdict_format"): form, ("value", "passing_verdicts"): [{"grade": "Good"}, {"grade": 1}]}
+    )
     for said, verdict in [('" gOOD "', "passed"), ("1.0", "passed"), ("true", "failed"), ('"good enough"', "failed")]:
         assert (await scored(literal, f'{{"grade": {said}}}'))[0].verdict == verdict
-    least = {"$schema": "https://json-schema.org/draft/2020-12/schema", "properties": {"grade": {"type": "number", "minimum": 3}}}
+    least = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "properties": {"grade": {"type": "number", "minimum": 3}},
+    }
     schema = judge(SCHEMA, {("schema", "verdict_format"): form, ("value", "passing_verdicts"): least})
     assert (await scored(schema, '{"grade": 3}'))[0].verdict == "passed"
     assert (await scored(schema, '{"grade": 2.9}'))[0].verdict == "failed"
