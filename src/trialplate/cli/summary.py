@@ -87,14 +87,15 @@ def _table(prepared: Prepared, view: View, tally: Tally) -> Iterator[list[str]]:
     rows = {name: view.row(name) for name in view.planned}
     shown = [word for word in COLUMNS if word in ("passed", "failed") or any(row[word] for row in rows.values())]
     absent = any(sum(row.values()) < view.planned[name] for name, row in rows.items())
-    yield ["configuration", *shown, *(["absent"] if absent else []), *metrics, "cost"]
+    helped = ["helpers"] if prepared.plan.helpers else []
+    yield ["configuration", *shown, *(["absent"] if absent else []), *metrics, "cost", *helped]
     for name, row in rows.items():
         sums = tally.of_configuration(name)
         cells = [str(row[word]) for word in shown]
         if absent:
             cells.append(str(view.planned[name] - sum(row.values())))
         means = [_mean_text(*_mean(metric, prepared.matrix, name, sums, row)) for metric in metrics]
-        yield [name, *cells, *means, _cost_text(view, name, sums)]
+        yield [name, *cells, *means, _cost_text(view, name, sums), *([_helper_text(view, sums)] if helped else [])]
 
 
 def _mean(
@@ -129,8 +130,27 @@ def _cost_text(view: View, name: str, sums: Sums) -> str:
     return f"{text} + {sums.costs_unknown} unknown" if sums.costs_unknown else text
 
 
+def _helper_text(view: View, sums: Sums) -> str:
+    """Return what helpers cost for a configuration's answers, the part that is known."""
+    if view.helper_currency is None:
+        return "unknown"
+    text = money(sums.helper_nano, view.helper_currency)
+    return f"{text} + {sums.helpers_unknown} unknown" if sums.helpers_unknown else text
+
+
+def _helpers_total(view: View, tally: Tally) -> str:
+    """Say what helpers cost in all."""
+    total = Sums()
+    for sums in tally.sums.values():
+        total.helper_nano += sums.helper_nano
+        total.helpers_unknown += sums.helpers_unknown
+    return f"helpers cost {_helper_text(view, total)} in all, apart from the models' own cost"
+
+
 def _remarks(prepared: Prepared, view: View, tally: Tally) -> Iterator[str]:
     """Yield what a reader of the table must know."""
+    if prepared.plan.helpers:
+        yield _helpers_total(view, tally)
     if tally.replayed:
         yield f"{counted(tally.replayed, 'answer')} replayed from a cassette: cost as recorded, nothing was paid"
         if prepared.plan.pass_mark.evidence.calls == "live" and prepared.narrowing is None:
@@ -156,7 +176,7 @@ def _remarks(prepared: Prepared, view: View, tally: Tally) -> Iterator[str]:
 
 def _budget_text(purse: Purse, tally: Tally) -> str:
     """Say how much of a budget is taken, and how much of that nobody knows."""
-    known = sum(sums.spent_nano for sums in tally.sums.values())
+    known = sum(sums.spent_nano + sums.helper_spent_nano for sums in tally.sums.values())
     text = f"budget: {purse.spent / 1e9:.6f} of {purse.limit / 1e9:.6f} count as spent"
     if (unknown := purse.spent - known) > 0:
         text += f", {unknown / 1e9:.6f} of it the most that attempts of unknown cost could come to"
@@ -210,7 +230,7 @@ def _named(folder: Path) -> str:
 def result(finished: Finished, prepared: Prepared, view: View) -> dict[str, Any]:
     """Return the object that `--json` prints: stable names; what is unknown is null, and never 0."""
     tally = view.tally or Tally(view.total)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in view.planned:
         sums, row = tally.of_configuration(name), view.row(name)
         metrics = {}
@@ -228,6 +248,9 @@ def result(finished: Finished, prepared: Prepared, view: View) -> dict[str, Any]
                 "causes": {cause: number for cause, number in sums.causes.items() if number},
             }
         )
+        if prepared.plan.helpers:
+            told = view.helper_currency is not None and not sums.helpers_unknown
+            rows[-1]["helper_cost"] = {"currency": view.helper_currency, "nano": sums.helper_nano} if told else None
     return {
         "run_id": finished.run_id,
         "reason": finished.reason,

@@ -21,6 +21,8 @@ class Unscored:
     """Of the attempt that it came in."""
     text: str
     transcript: Json | None = None
+    replies: Mapping[str, tuple[Json, ...]] = field(default_factory=dict)
+    """What helpers replied about it so far, by scorer."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from trialplate.engine.estimate import bounds_of
+from trialplate.engine.estimate import Estimate, bounds_of, estimate_helpers
 from trialplate.errors import UsageError
 from trialplate.ledger.blobs import blobs_of
 from trialplate.record import codec
@@ -50,6 +50,11 @@ class Prepared:
     def bounds(self) -> Mapping[str, AttemptBounds]:
         """Return the most that an attempt should take, by configuration; worked out once for all who ask."""
         return bounds_of(self.plan, self.matrix, self.opened, self.cases)
+
+    @property
+    def helper_estimates(self) -> list[Estimate]:
+        """Return the most that each helper should cost."""
+        return estimate_helpers(self.plan, self.matrix, self.bounds, self.opened, self.cases)
 
 
 def prepare(

@@ -115,6 +115,7 @@ class Session:
     async def _drive(self, trial: TrialRunner, seats: Seats, at_once: int, watch: Watch) -> str:
         """Run every trial; returns why the session ended."""
         admission = self._admission(trial)
+        trial.pace = admission.pace
         lanes = {name: lane_of(self.prepared.matrix, name, trial.may_try) for name in self.prepared.matrix.counts}
         schedule = Schedule(lanes, trial, admission, at_once)
         stop = Stop(admission.pace.wave)
@@ -149,7 +150,7 @@ class Session:
         """Return what bounds this session: the plan's budget, or what the command line says over it."""
         plan, now = self.prepared.plan, Monotonic.now()
         bounds = self.prepared.bounds
-        budget = laid_over(plan.budget, plan.configurations, self.ceiling) or Budget()
+        budget = laid_over(plan.budget, (*plan.configurations, *plan.helpers), self.ceiling) or Budget()
         bounded = budget.cost_nano is not None and plan.cache != "replay"  # a replay spends nothing
         self.purse = Purse(budget.cost_nano or 0, self.before.spent_nano) if bounded else None
         ends_at = None if budget.wall_time_ms is None else now + budget.wall_time_ms / 1000

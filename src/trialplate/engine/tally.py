@@ -31,6 +31,11 @@ class Sums:
     costs_unknown: int = 0
     spent_unknown: int = 0
     """Attempts that were paid for, nobody knows how much."""
+    helper_nano: int = 0
+    """Known cost of helpers, apart from the configuration's own."""
+    helper_spent_nano: int = 0
+    helpers_unknown: int = 0
+    """Attempts whose helpers cost nobody knows how much."""
     reasked: int = 0
     """Trials asked again after an attempt that was lost, cut off, or had begun to be answered."""
 
@@ -67,6 +72,9 @@ class Tally:
             sums.spent_nano += 0 if cell.replayed else cell.cost_nano
             sums.costs_unknown += cell.cost_unknown
             sums.spent_unknown += cell.cost_unknown and not cell.replayed
+            sums.helper_nano += cell.helper_nano
+            sums.helper_spent_nano += 0 if cell.replayed else cell.helper_nano
+            sums.helpers_unknown += cell.helper_unknown
             self.attempts += cell.attempts
             self.replayed += cell.replayed
             sums.reasked += cell.reasked
@@ -78,7 +86,7 @@ class Tally:
             attempts: made in this session.
             reasked: in this session or before.
         """
-        replayed = any(call.replayed for call in last.calls)
+        replayed = any(call.replayed for call in (*last.calls, *last.helper_calls))
         sums = self.of_configuration(last.trial[0])
         if before is not None:
             self._count(last.trial[0], before.final, _cause(before), -1)
@@ -121,6 +129,11 @@ class Tally:
         else:
             sums.cost_nano += end.cost.nano
             sums.spent_nano += end.cost.nano if paid else 0
+        if end.helper_cost is not None:
+            sums.helper_nano += end.helper_cost.nano
+            sums.helper_spent_nano += 0 if all(call.replayed for call in end.helper_calls) else end.helper_cost.nano
+        elif end.helper_calls:
+            sums.helpers_unknown += 1
 
     @property
     def causes(self) -> dict[str, int]:

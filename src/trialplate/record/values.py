@@ -238,6 +238,8 @@ class Configuration(Value):
     model_id: Short | None = None
     """The provider's id, asked for and expected back."""
     endpoint: str | None = None
+    interface: Literal["chat", "embeddings"] = "chat"
+    """What a helper is asked for."""
     settings: Mapping[str, Json] = {}
     """Sent or used as they are; never a text or a secret."""
     texts: tuple[PlanText, ...] = ()

@@ -33,6 +33,7 @@ __all__ = [
     "Command",
     "CommandModel",
     "Function",
+    "HelperEntry",
     "HostedModel",
     "HttpModel",
     "ModelEntry",
@@ -47,12 +48,14 @@ __all__ = [
 
 RECORDED_RUNNERS = CALLING_RUNNERS | {"command"}
 """Runners whose exchanges can be recorded and replayed."""
+EMBEDDING_RUNNERS = ("openai", "openai-compatible")
+"""Runners that can ask for embeddings."""
 
 
 def _url(value: str) -> str:
     check_address(value)
     path = urlsplit(value).path.rstrip("/").lower()
-    for added in ("/chat/completions", "/messages"):
+    for added in ("/chat/completions", "/messages", "/embeddings"):
         if path.endswith(added):
             raise PydanticCustomError("url", f"expected the base address, to which {added} is added: leave that out")
     return value
@@ -189,6 +192,33 @@ class HostedModel(TextModel):
     def _has_an_address(self) -> HostedModel:
         if self.url is None and provider_of(self.runner).url is None:
             raise PydanticCustomError("url", '"url" is missing: this runner has no address of its own')
+        return self
+
+
+class HelperEntry(HostedModel):
+    """A model that scorers ask: a judge, or with `endpoint: embeddings` an embedder."""
+
+    endpoint: Literal["chat", "embeddings"] = "chat"
+
+    @model_validator(mode="after")
+    def _is_no_candidate(self) -> HelperEntry:
+        given = [key for key in ("role", "accepts", "subject") if key in self.model_fields_set]
+        if given:
+            raise PydanticCustomError("helper", f'"{given[0]}" is said of models, and this one only serves scorers')
+        if self.settings.documents:
+            raise PydanticCustomError("helper", "documents of a judge stand under its scorer, as documents:")
+        return self
+
+    @model_validator(mode="after")
+    def _can_embed(self) -> HelperEntry:
+        if self.endpoint == "embeddings":
+            if self.runner not in EMBEDDING_RUNNERS:
+                told = "; any server with POST /embeddings is asked by openai-compatible and its url"
+                message = f"endpoint: embeddings is asked by the runners {', '.join(EMBEDDING_RUNNERS)}{told}"
+                raise PydanticCustomError("embeddings", message)
+            given = [key for key in ("system", "structured", "answer") if key in self.model_fields_set]
+            if given:
+                raise PydanticCustomError("embeddings", f'"{given[0]}" says nothing to an embedder: take it out')
         return self
 
 

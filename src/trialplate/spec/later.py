@@ -54,13 +54,13 @@ def _later(path: str, what: str, *values: str, cut: int = 0, hint: str = _HINT) 
 
 _RUNNERS = ("trace", "agent")
 _THIS_RUNNERS = f"runners: {', '.join(RUNNERS)}, http, command, python, stand-in"
-_SCORERS = ("similarity", "trajectory", "container", "checks", "judge")
-_THIS_SCORERS = "scorer types: exact, contains, regex, numeric, choice, json-schema, json-subset, command, python"
+_SCORERS = ("trajectory", "container", "checks")
+_THIS_SCORERS = "scorer types: exact, contains, regex, numeric, choice, json-schema, json-subset, judge, similarity, "
+_THIS_SCORERS += "command, python"
 _EACH = "take it out: each configuration is decided on by itself already"
 _ESTIMATE = "write basis: estimate, which compares the measured mean as it is"
 
 LATER: tuple[Refusal, ...] = (
-    _later("helpers", "a model that serves a scorer, such as a judge or an embedder,"),
     *(
         _later(f"tools.*.{key}", "a tool that runs in a container", cut=1, hint="a tool of this version has callable:")
         for key in ("image", "command", "parameter_files", "auxiliary_dir", "shared_dir", "dependencies")
@@ -114,7 +114,7 @@ def _never(path: str, sentence: str, hint: str) -> Refusal:
 
 def _reserved() -> Iterator[Refusal]:
     """Yield what may not stand in the settings of a model or of a profile."""
-    for place in ("models.*.settings", "profiles.*.settings"):
+    for place in ("models.*.settings", "profiles.*.settings", "helpers.*.settings"):
         for key in ("model", "messages", "stream_options"):
             yield _never(f"{place}.{key}", "is what the runner itself sends", "take it out")
         yield _never(f"{place}.n", "a trial asks for one answer", "take it out; repeats: N asks N times")
@@ -128,7 +128,8 @@ def _reserved() -> Iterator[Refusal]:
 NEVER: tuple[Refusal, ...] = (
     *_reserved(),
     *(
-        _never(f"models.*.{key}", f"{_IN_THE_PLAN} would be published", _BY_NAME)
+        _never(f"{place}.*.{key}", f"{_IN_THE_PLAN} would be published", _BY_NAME)
+        for place in ("models", "helpers")
         for key in ("api_key", "apikey", "authorization", "headers", "password", "token")
     ),
 )
@@ -161,6 +162,7 @@ CASE_FILE_FIELDS: dict[str, str] = {
 
 _WITH_PLACEHOLDERS = (
     *(f"models.*.{key}" for key in ("system", "argv", "shell", "url", "settings", "request")),
+    *(f"helpers.*.{key}" for key in ("system", "url", "settings")),
     "profiles.*.settings",
 )
 _TAKES_INPUT = ("url", "body")

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from trialplate.record.values import CacheMode
 from trialplate.spec.case_forms import MOST_TURNS
-from trialplate.spec.entries import ModelEntry, Profile, ProviderEntry
+from trialplate.spec.entries import HelperEntry, ModelEntry, Profile, ProviderEntry
 from trialplate.spec.fields import (
     Author,
     AuthorSelector,
@@ -103,6 +103,7 @@ class AuthorPlan(Author):
     models: Annotated[dict[Name, ModelEntry], Field(min_length=1)]
     pricing: PricingForm | None = None
     """Of models that say nothing, and whose provider says nothing."""
+    helpers: dict[Name, HelperEntry] = {}  # noqa: RUF012
     providers: dict[Short, ProviderEntry] = {}  # noqa: RUF012
     matrix: Annotated[Many[MatrixEntry], Field(min_length=1)] | None = None
     repeats: Annotated[int, Field(ge=1, le=10_000)]

@@ -13,6 +13,7 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from trialplate.errors import SpecError
 from trialplate.record.frozen import Json
@@ -29,7 +30,7 @@ from trialplate.spec.functions import check_function
 from trialplate.spec.models import AuthorPlan, TestSetEntry
 from trialplate.spec.pins import pin_digest
 from trialplate.spec.reading import near_hint, read_inside
-from trialplate.spec.scorer_entries import JsonSchemaScorer
+from trialplate.spec.scorer_entries import JsonSchemaScorer, JudgeScorer
 
 __all__ = ["Project", "load_project"]
 
@@ -61,7 +62,7 @@ class Project:
     blobs: Mapping[str, str]
     """Where the bytes lie that cases name, in the project's folder, by their digest."""
     schemas: Mapping[str, Json]
-    """The schemas of scorers, by the scorer's name."""
+    """The schemas of scorers, by the scorer's name; those of a judge by its name, a space and their key."""
     cassettes: Mapping[str, str]
     """Digest of every cassette there is, by path."""
     warnings: tuple[str, ...] = ()
@@ -191,6 +192,11 @@ def _text_files(document: Document, author: AuthorPlan) -> Iterator[tuple[str, s
             settings.append((("models", name, "settings"), model.settings))
         if isinstance(model, StandInModel) and isinstance(model.answers, str):
             yield model.answers, document.where(("models", name, "answers"))
+    for name, entry in author.scorers.items():
+        if isinstance(entry, JudgeScorer):
+            place = ("scorers", name)
+            yield from ((file, document.where((*place, key))) for key, file in entry.texts())
+            yield from ((item, document.where((*place, "documents", i))) for i, item in enumerate(entry.documents))
     for path, given in settings:
         for index, item in enumerate(given.documents if given else ()):
             yield item, document.where((*path, "documents", index))
@@ -227,13 +233,18 @@ def _code(author: AuthorPlan) -> Iterator[tuple[Place, Command | Function]]:
 def _schemas(root: Path, document: Document, author: AuthorPlan) -> Iterator[tuple[str, Json, list[str]]]:
     """Yield the schema of every scorer that has one, by its name, with warnings."""
     for name, entry in author.scorers.items():
+        held: list[tuple[str, str, str | dict[str, Any]]] = []
         if isinstance(entry, JsonSchemaScorer):
-            place: Place = ("scorers", name, "schema")
-            if isinstance(entry.schema_, str):
-                data = read_inside(root, entry.schema_, document.where(place), MAX_BYTES)
-                yield name, *check_schema(yaml_strict.load(data, entry.schema_), ())
+            held.append((name, "schema", entry.schema_))
+        elif isinstance(entry, JudgeScorer):
+            held += [(f"{name} {key}", key, schema) for key, schema in entry.schemas()]
+        for key, label, schema in held:
+            place: Place = ("scorers", name, label)
+            if isinstance(schema, str):
+                data = read_inside(root, schema, document.where(place), MAX_BYTES)
+                yield key, *check_schema(yaml_strict.load(data, schema), ())
             else:
-                yield name, *check_schema(document, place)
+                yield key, *check_schema(document, place)
     for tool in author.tools:
         yield f"tools.{tool}", *check_schema(document, ("tools", tool, "parameters"))
 

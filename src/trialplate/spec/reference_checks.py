@@ -93,4 +93,5 @@ _CHECKS: dict[str, Callable[[Scorer], Callable[[Json], str]]] = {
     "numeric": _of_numbers,
     "choice": _of_choices,
     "json-subset": _of_json,
+    "similarity": _no_problem,
 }

@@ -43,6 +43,11 @@ class CellChecks:
         self.index = {case.id: number for number, case in enumerate(matrix.cases)}
         applicable = {case.id: matrix.applicable(case) for case in matrix.cases}
         self.metrics = {case: frozenset(m for s in scorers for m in s.metrics) for case, scorers in applicable.items()}
+        self.further = {case: frozenset(m for s in scorers for m in s.also) for case, scorers in applicable.items()}
+        self.helpers = {
+            case: [item.pricing for item in plan.helpers if item.name in {s.helper for s in scorers}]
+            for case, scorers in applicable.items()
+        }
         self.derivable = {case: all(s.type in PASS_FAIL_TYPES for s in scorers) for case, scorers in applicable.items()}
         self.sessions = 1
         """Times the run was opened."""
@@ -88,6 +93,15 @@ class CellChecks:
         self._values(body, where)
         if body.cost != cost_of(configuration.pricing, body.usage):
             self.report.found("COST", f"{_name(body)}: the cost is not the plan's prices times the tokens", where)
+        self._helped(body, where)
+
+    def _helped(self, body: TrialEnd, where: str) -> None:
+        """V17: what helpers cost follows from their price, where one price is in play."""
+        asked = self.helpers[body.trial[1]]
+        wanted = cost_of(asked[0], body.helper_usage) if len(asked) == 1 and body.helper_calls else None
+        told = (body.helper_usage, body.helper_cost) != (None, None) and not body.helper_calls
+        if told or (body.helper_calls and not asked) or (len(asked) == 1 and body.helper_cost != wanted):
+            self.report.found("COST", f"{_name(body)}: the helper's cost is not its price times its tokens", where)
 
     def finish(self, closed: RunClose | None, selection: str) -> None:
         """Say what was checked, once the last line is read."""
@@ -112,7 +126,7 @@ class CellChecks:
 
     def _far_end(self, body: TrialEnd, configuration: Configuration, where: str) -> None:
         """V13: replayed only in a replay, live only in a live run, `auto` either; who answered is who was asked."""
-        for call in body.calls:
+        for call in (*body.calls, *body.helper_calls):
             if call.replayed not in self.replayed:
                 word = "replayed call in a live run" if call.replayed else "live call in a replay"
                 self.report.found("REPLAY-FLAG", f"{_name(body)}: a {word}", where)
@@ -167,7 +181,11 @@ class CellChecks:
         if body.outcome == "needs_input" or (body.outcome != "passed" and own):
             zero = not any(values.values()) and not body.unknown and body.verdict != "passed"
             return None if zero else "a failure of the model's own has a metric above 0"
-        if body.verdict != body.outcome or own or (body.outcome == "passed" and body.unknown):
+        if (
+            body.verdict != body.outcome
+            or own
+            or (body.outcome == "passed" and body.unknown.keys() - self.further[body.trial[1]])
+        ):
             return "outcome and verdict differ"
         if self.derivable[body.trial[1]]:
             seen = set(values.values())
