@@ -21,6 +21,7 @@ from trialplate.cli.progress import Manner, Progress
 from trialplate.cli.project import begin_ledger, check_new, open_ledger, open_runs, verified_ledger
 from trialplate.engine.commits import superseded
 from trialplate.engine.estimate import estimate
+from trialplate.engine.fetching import fetch
 from trialplate.engine.prepare import Prepared, prepare
 from trialplate.errors import EXIT_DONE, SpecError, TrialplateError, UsageError
 from trialplate.ledger.keys import load_signer
@@ -117,7 +118,7 @@ def run_plan(plan: Path, options: RunOptions) -> int:
     at_once = options.jobs or prepared.plan.concurrency
     progress = Progress(options.manner())
     progress.plan(prepared, at_once=at_once, whole=options.whole(plan))
-    for warning in (*prepared.frozen.warnings, *budget_warning(prepared.plan, prepared.matrix, prepared.bounds)):
+    for warning in (*prepared.frozen.warnings, *budget_warning(prepared.plan, prepared.asked, prepared.bounds)):
         progress.note("warning", warning)
     for note in (*_all_the_same(prepared, options), *_unfinished(view)):
         progress.note("note", note)
@@ -186,7 +187,7 @@ def _begun(plan: Path, folder: Path, options: RunOptions) -> tuple[Prepared, Pat
     """
     from trialplate.ledger.keys import keep_key, make_key
 
-    project = load_project(plan)
+    project = load_project(plan, fetch)
     name, home = project.author.name, config_folder(os.environ)
     given = os.environ.get("TRIALPLATE_KEY") or os.environ.get("TRIALPLATE_KEY_FILE")
     is_new = not given and not (home / "keys" / f"{name}.key").exists()
@@ -256,7 +257,7 @@ def _print_json(prepared: Prepared) -> None:
             "output_tokens": item.output_tokens,
             "cost": codec.to_json(item.cost) if item.cost is not None else None,
         }
-        for item in estimate(prepared.matrix, prepared.bounds)
+        for item in estimate(prepared.asked, prepared.bounds)
     ]
     made = {"plan": prepared.plan.name, "trials": prepared.matrix.size, "estimate": rows}
     print(json.dumps(made, sort_keys=True))
@@ -278,7 +279,7 @@ def _print_estimate(
     plan, matrix = prepared.plan, prepared.matrix
     for line in (*_plan_lines(plan, matrix, prepared), *_cost_lines(prepared), *budget_words(plan)):
         print(line)
-    for warning in (*prepared.frozen.warnings, *budget_warning(plan, matrix, prepared.bounds)):
+    for warning in (*prepared.frozen.warnings, *budget_warning(plan, prepared.asked, prepared.bounds)):
         print(f"warning: {visible(warning)}")
     if plan.cache == "replay":
         print("answers are replayed from cassettes: nothing is called")
@@ -300,7 +301,7 @@ def _print_estimate(
 
 def _cost_lines(prepared: Prepared) -> Iterator[str]:
     """Yield the upper estimate of each configuration, and of all that have a price."""
-    estimates = estimate(prepared.matrix, prepared.bounds)
+    estimates = estimate(prepared.asked, prepared.bounds)
     unknown = [item.configuration for item in estimates if item.cost is None]
     total: dict[str, int] = {}
     for item in estimates:
