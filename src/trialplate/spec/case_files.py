@@ -184,9 +184,11 @@ def _file(document: Document, path: Place, item: Any, beside: Beside) -> CaseFil
     for name in ("name", "path", "url", "type", "digest", "image_detail"):
         if name in item and not isinstance(item[name], str):
             _refuse(document.where((*path, name)), f'"{name}" must be a text in {named(path)}', _FORM)
-    if "name" not in item or ("path" in item) == ("url" in item):
-        missing = '"name" is missing' if "name" not in item else "exactly one of path and url must stand"
-        _refuse(document.where(path), f"{missing} in {named(path)}", _FORM)
+    if "name" not in item:
+        _refuse(document.where(path), f'"name" is missing in {named(path)}', _FORM)
+    if ("path" in item) == ("url" in item):
+        wrong = '"path" and "url" both stand' if "path" in item else '"path" is missing'
+        _refuse(document.where(path), f"{wrong} in {named(path)}", "write path: for a file of the project, or url:")
     if not _NAME.fullmatch(item["name"]) or item["name"] != item["name"].strip():
         message = "the name of a file has 1 to 128 characters, no control characters and no spaces at its ends"
         _refuse(document.where((*path, "name")), message, "rename it; it is what the file is called to a model")
