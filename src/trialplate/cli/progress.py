@@ -89,7 +89,7 @@ class Progress(Watch):
         """
         self.prepared = prepared
         most: dict[str, int] = {}
-        for item in (*estimate(prepared.matrix, prepared.bounds), *prepared.helper_estimates):
+        for item in (*estimate(prepared.asked, prepared.bounds), *prepared.helper_estimates):
             if item.cost is not None:
                 most[item.cost.currency] = most.get(item.cost.currency, 0) + item.cost.nano
         priced = {item.name: item.pricing.currency for item in prepared.plan.configurations if item.pricing is not None}

@@ -21,6 +21,7 @@ from trialplate.cli.progress import Manner, Progress
 from trialplate.cli.project import begin_ledger, check_new, open_ledger, open_runs, verified_ledger
 from trialplate.engine.commits import superseded
 from trialplate.engine.estimate import Estimate, estimate
+from trialplate.engine.fetching import fetch
 from trialplate.engine.prepare import Prepared, prepare
 from trialplate.errors import EXIT_DONE, SpecError, TrialplateError, UsageError
 from trialplate.ledger.keys import load_signer
@@ -187,7 +188,7 @@ def _begun(plan: Path, folder: Path, options: RunOptions) -> tuple[Prepared, Pat
     """
     from trialplate.ledger.keys import keep_key, make_key
 
-    project = load_project(plan)
+    project = load_project(plan, fetch)
     name, home = project.author.name, config_folder(os.environ)
     given = os.environ.get("TRIALPLATE_KEY") or os.environ.get("TRIALPLATE_KEY_FILE")
     is_new = not given and not (home / "keys" / f"{name}.key").exists()
@@ -259,7 +260,7 @@ def _print_json(prepared: Prepared) -> None:
             "cost": codec.to_json(item.cost) if item.cost is not None else None,
         }
 
-    rows = [row(item, "configuration") for item in estimate(prepared.matrix, prepared.bounds)]
+    rows = [row(item, "configuration") for item in estimate(prepared.asked, prepared.bounds)]
     made = {"plan": prepared.plan.name, "trials": prepared.matrix.size, "estimate": rows}
     if prepared.plan.helpers:
         made["helpers"] = [row(item, "helper") for item in prepared.helper_estimates]
@@ -303,13 +304,13 @@ def _print_estimate(
 
 
 def _budget_warning(prepared: Prepared) -> Iterator[str]:
-    return budget_warning(prepared.plan, prepared.matrix, prepared.bounds, prepared.helper_estimates)
+    return budget_warning(prepared.plan, prepared.asked, prepared.bounds, prepared.helper_estimates)
 
 
 def _cost_lines(prepared: Prepared) -> Iterator[str]:
     """Yield the upper estimate of each configuration and helper, and of all that have a price."""
     helping = prepared.helper_estimates
-    estimates = [*estimate(prepared.matrix, prepared.bounds), *helping]
+    estimates = [*estimate(prepared.asked, prepared.bounds), *helping]
     unknown = [item.configuration for item in estimates if item.cost is None]
     total: dict[str, int] = {}
     for item in estimates:

@@ -20,7 +20,6 @@ from trialplate.engine.prepare import Prepared
 from trialplate.engine.session import Finished
 from trialplate.engine.tally import Sums, Tally
 from trialplate.record import codec
-from trialplate.record.matrix import Matrix
 from trialplate.reports.summary import metric_names
 from trialplate.reports.terminal import aligned
 from trialplate.rules.cells import MICRO
@@ -61,7 +60,7 @@ WHY = {
 def summary_lines(finished: Finished, prepared: Prepared, view: View) -> Iterator[str]:
     """Yield how it ended, for a person."""
     counts = finished.counts
-    unknown = counts.error + counts.absent + counts.skipped
+    unknown = finished.unknown
     told = ", ".join(
         f"{number} {word}"
         for word in (*COLUMNS, "absent")
@@ -94,23 +93,29 @@ def _table(prepared: Prepared, view: View, tally: Tally) -> Iterator[list[str]]:
         cells = [str(row[word]) for word in shown]
         if absent:
             cells.append(str(view.planned[name] - sum(row.values())))
-        means = [_mean_text(*_mean(metric, prepared.matrix, name, sums, row)) for metric in metrics]
+        means = [_mean_text(*_mean(metric, prepared, name, sums, row)) for metric in metrics]
         yield [name, *cells, *means, _cost_text(view, name, sums), *([_helper_text(view, sums)] if helped else [])]
 
 
 def _mean(
-    metric: str, matrix: Matrix, name: str, sums: Sums, row: Mapping[str, int]
+    metric: str, prepared: Prepared, name: str, sums: Sums, row: Mapping[str, int]
 ) -> tuple[Fraction | None, int, int]:
-    """Return the mean of a metric over its measured cells, how many these are, and how many there should be."""
-    if metric == "trial_pass_rate":
-        known = row["passed"] + row["failed"] + row["limit"] + row["needs_input"]
-        return Fraction(row["passed"], known) if known else None, known, sum(matrix.counts[name])
-    cells = sum(
-        repeats
+    """Return the mean of a metric over its known cells, how many these are, and how many there should be.
+
+    What is incompatible is known, and 0.
+    """
+    matrix, unfit = prepared.matrix, prepared.incompatible[name]
+    is_rate = metric == "trial_pass_rate"
+    about = [
+        (case.id in unfit, repeats)
         for case, repeats in zip(matrix.cases, matrix.counts[name], strict=True)
-        if any(metric in scorer.metrics for scorer in matrix.applicable(case))
-    )
-    known = sums.known.get(metric, 0)
+        if is_rate or any(metric in scorer.metrics for scorer in matrix.applicable(case))
+    ]
+    cells, left_out = sum(repeats for _, repeats in about), sum(repeats for is_unfit, repeats in about if is_unfit)
+    if is_rate:
+        known = row["passed"] + row["failed"] + row["limit"] + row["needs_input"] + left_out
+        return Fraction(row["passed"], known) if known else None, known, cells
+    known = sums.known.get(metric, 0) + left_out
     return Fraction(sums.millionths.get(metric, 0), known * MICRO) if known else None, known, cells
 
 
@@ -170,6 +175,10 @@ def _remarks(prepared: Prepared, view: View, tally: Tally) -> Iterator[str]:
                 if cause == "refused_connection" and (endpoint := endpoints.get(name)):
                     why = f"nobody answers at {visible(endpoint)}: is the server running?"
                 yield f"unknown: {visible(name)}: {number} {cause}: {why}"
+        if unfit := sorted(set(prepared.incompatible[name].values())):
+            number = sum(prepared.matrix.counts[name]) - sum(prepared.asked.counts[name])
+            why = visible(", ".join(unfit))
+            yield f"incompatible: {number} of {visible(name)}, not asked and without credit: {why}"
         if left_out := tally.left_out.get(name):
             yield f"left out: {left_out} of {visible(name)}: the budget's money or time did not suffice"
 
@@ -235,7 +244,7 @@ def result(finished: Finished, prepared: Prepared, view: View) -> dict[str, Any]
         sums, row = tally.of_configuration(name), view.row(name)
         metrics = {}
         for metric in metric_names(prepared.matrix):
-            mean, known, cells = _mean(metric, prepared.matrix, name, sums, row)
+            mean, known, cells = _mean(metric, prepared, name, sums, row)
             metrics[metric] = {"mean": None if mean is None else round(float(mean), 6), "known": known, "cells": cells}
         priced = name in view.currencies and not sums.costs_unknown
         rows.append(

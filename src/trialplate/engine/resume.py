@@ -216,7 +216,7 @@ def _check_budget(prepared: Prepared, ceiling: Ceiling) -> None:
     """Refuse a budget that could not hold: it may be other than the one that the run began with."""
     plan = prepared.plan
     plan = plan.replace(budget=laid_over(plan.budget, (*plan.configurations, *plan.helpers), ceiling))
-    check_limits(plan, prepared.matrix, prepared.bounds, lambda path: f"plan.json: {'.'.join(map(str, path))}")
+    check_limits(plan, prepared.asked, prepared.bounds, lambda path: f"plan.json: {'.'.join(map(str, path))}")
 
 
 def _notes(plan: Plan, content: ContentWriter) -> list[str]:

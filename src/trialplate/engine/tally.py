@@ -59,6 +59,8 @@ class Tally:
     """Attempts that began in this session and have not ended."""
     sums: dict[str, Sums] = field(default_factory=dict)
     """By configuration."""
+    incompatible: int = 0
+    """Trials that nobody is ever asked, since their configuration does not take the case; of those that are skipped."""
     left_out: dict[str, int] = field(default_factory=dict)
     """Trials of each configuration whose next attempt was not made, for want of money or time."""
 
@@ -66,6 +68,7 @@ class Tally:
         """Count what earlier sessions left."""
         for key, cell in cells.items():
             self._count(key[0], cell.final, _cause(cell), 1)
+            self.incompatible += cell.incompatible
             sums = self.of_configuration(key[0])
             sums.add(_metrics(cell), 1)
             sums.cost_nano += cell.cost_nano
@@ -95,6 +98,7 @@ class Tally:
             self.replayed -= before.replayed
             sums.reasked -= before.reasked
         self._count(last.trial[0], last.outcome, last.cause, 1)
+        self.incompatible += last.outcome == "skipped" and last.cause == "incompatible"
         sums.add({name: micro(value) for name, value in last.metrics.items()}, 1)
         self.attempts += attempts
         self.replayed += replayed

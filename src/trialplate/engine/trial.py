@@ -188,6 +188,13 @@ class TrialRunner:
             self.tally.trial_done(end, attempts=0, reasked=trial.reasked, before=cell)
         return end
 
+    def leave_out(self, key: TrialKey) -> TrialEnd:
+        """Write down that a trial is never asked, since its configuration does not take the case, and count it."""
+        end = TrialEnd(trial=key, attempt=1, outcome="skipped", cause="incompatible")
+        self.journal.line("trial.end", codec.to_json(end))
+        self.tally.trial_done(end, attempts=0, reasked=False, before=self.before.cells.get(key))
+        return end
+
     def abandon(self, trial: OpenTrial) -> None:
         """Count a trial as its attempts of this session left it."""
         if trial.end is not None:

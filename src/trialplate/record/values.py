@@ -94,6 +94,14 @@ class Case(Value):
     """Passages that scorers see and models never do."""
     files: tuple[CaseFile, ...] = ()
 
+    @property
+    def asked(self) -> Json:
+        """Return what tells one question from another: the input, with the digests of what it is about if there are."""
+        if not self.files and self.trace is None:
+            return self.input
+        about: dict[str, Json] = {"input": self.input, "files": [file.digest for file in self.files]}
+        return about if self.trace is None else {**about, "trace": self.trace}
+
 
 class Selector(Value):
     """Which cases something applies to: every field given must match; a list matches by any of its values."""
@@ -123,7 +131,7 @@ class PlanCase(Value):
     suite: str | None = None
     commitment: Commitment
     asked: Commitment | None = None
-    """Commitment to the input alone, so that the same question is recognised under other tags or references."""
+    """Commitment to `Case.asked`, so that the same question is recognised under other tags or references."""
     opening: Opening | None = None
     """Present in a public test set only."""
 

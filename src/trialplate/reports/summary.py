@@ -185,7 +185,7 @@ def _metric(name: str, rows: Rows, matrix: Matrix) -> MetricSummary:
         if name == "trial_pass_rate":
             values.append([_pass_value(cell) for cell in repeats])
         elif any(name in scorer.metrics for scorer in matrix.applicable(case)):
-            values.append([cell.value(name) if cell is not None else None for cell in repeats])
+            values.append([_value(cell, name) for cell in repeats])
     cells = [value for row in values for value in row]
     known = [value for value in cells if value is not None]
     means = _repeat_means(values)
@@ -202,7 +202,12 @@ def _metric(name: str, rows: Rows, matrix: Matrix) -> MetricSummary:
 
 
 def _pass_value(cell: Cell | None) -> int | None:
-    return None if cell is None or not cell.known else MICRO if cell.outcome == "passed" else 0
+    return None if cell is None or not cell.settled else MICRO if cell.outcome == "passed" else 0
+
+
+def _value(cell: Cell | None, metric: str) -> int | None:
+    """Return the metric in millionths; nothing is measured of an incompatible trial, which counts as 0."""
+    return None if cell is None else 0 if cell.incompatible else cell.value(metric)
 
 
 def _repeat_means(values: Sequence[Sequence[int | None]]) -> list[Fraction]:

@@ -2,7 +2,8 @@
 """What became of each trial: attempts folded into cells, in the order in which the record tells them.
 
 A cell is known when its last attempt was decided. Everything else (an error, a lost attempt, nothing at all) leaves it
-unknown, which is neither a pass nor a fail nor absent. The engine counts with this fold and the verifier recounts with
+unknown, which is neither a pass nor a fail nor absent; but for one that is incompatible, which nobody ever asks: it is
+settled, without credit. The engine counts with this fold and the verifier recounts with
 it, so both mean the same by every number.
 """
 
@@ -140,6 +141,16 @@ class Cell:
         return self.outcome in DECIDED and not self.running
 
     @property
+    def incompatible(self) -> bool:
+        """Say whether it was never asked, since its configuration does not take what the case is made of."""
+        return self.outcome == "skipped" and self.cause == "incompatible"
+
+    @property
+    def settled(self) -> bool:
+        """Say whether nothing is left to try: it was decided, or cannot be asked."""
+        return self.known or self.incompatible
+
+    @property
     def final(self) -> str:
         """Return the outcome; an attempt without an end is an error (its cause is `lost`)."""
         return "error" if self.running else self.outcome
@@ -164,7 +175,7 @@ class Board:
         if cell is None:
             cell = self.cells[body.trial] = Cell()
         wrong = None
-        if cell.known:
+        if cell.settled:
             wrong = AFTER_DECIDED
         elif body.attempt != cell.attempts + 1:
             wrong = f"attempt {body.attempt} follows attempt {cell.attempts}"
@@ -221,12 +232,14 @@ class Board:
         return wrong
 
     def _skip(self, body: TrialEnd) -> str | None:
-        """Note a trial that a budget left out. It is no attempt: what had failed before stays an error."""
+        """Note a trial that was left out, by a budget or for good. It is no attempt: an error before it stays one."""
         cell = self.cells.get(body.trial) or Cell()
-        if cell.running or cell.known:
+        if cell.running or cell.settled:
             return f"attempt {body.attempt} is skipped after one that is {'under way' if cell.running else 'decided'}"
         if body.attempt != cell.attempts + 1:
             return f"attempt {body.attempt} is skipped after attempt {cell.attempts}"
+        if cell.attempts and body.cause == "incompatible":
+            return "is said to be incompatible, and was asked before"
         self.cells[body.trial] = cell
         if not cell.attempts:
             cell.outcome, cell.cause = body.outcome, body.cause

@@ -17,6 +17,7 @@ from trialplate.record.values import Case, Configuration, Evidence, Opening, Pla
 from trialplate.rules.cells import HOSTED_RUNNERS
 from trialplate.rules.quantities import RATES, draws_of, measured_cases
 from trialplate.spec.check_choose import check_choose, check_copies, check_draws, check_quantity
+from trialplate.spec.compatible_cases import check_compatible
 from trialplate.spec.document import Path
 from trialplate.spec.entries import RECORDED_RUNNERS
 from trialplate.spec.helper_checks import check_helpers
@@ -47,6 +48,7 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
     _check_lines(plan, project)
     _check_urls(plan, project)
     _check_files(plan, matrix, project)
+    warnings += check_compatible(plan.configurations, matrix, {case.id: case for case in project.cases}, where)
     candidates = [item for item in plan.configurations if item.role == "candidate"]
     if not candidates:
         raise SpecError("every model has role: comparison", where=where(("models",)), hint="leave one to be accepted")

@@ -7,6 +7,7 @@ become commitments. A secret is only ever the NAME of an environment variable.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
@@ -24,8 +25,11 @@ from trialplate.spec.fields import (
     Text,
     check_path,
 )
+from trialplate.spec.media_types import MEDIA_TYPE, normal_type
+from trialplate.spec.nearest import suggestion
 from trialplate.spec.pricing import PricingForm
 from trialplate.spec.providers import provider_of
+from trialplate.spec.providers.base import ACCEPTED_WORDS
 from trialplate.spec.request_entries import HeaderName, RequestEntry, ResponseEntry, check_address
 
 __all__ = [
@@ -50,6 +54,16 @@ RECORDED_RUNNERS = CALLING_RUNNERS | {"command"}
 """Runners whose exchanges can be recorded and replayed."""
 EMBEDDING_RUNNERS = ("openai", "openai-compatible")
 """Runners that can ask for embeddings."""
+
+
+def _accepted(value: str) -> str:
+    """Check a media type, or a word for some."""
+    value = normal_type(value)
+    if value not in ACCEPTED_WORDS and not re.fullmatch(MEDIA_TYPE, value):
+        near = suggestion(value, ACCEPTED_WORDS)
+        words = f"expected text, image, document or a media type such as image/tiff, in lower case; {near}"
+        raise PydanticCustomError("media_type", words)
+    return value
 
 
 def _url(value: str) -> str:
@@ -186,7 +200,7 @@ class HostedModel(TextModel):
     system: Text | None = None
     served: Many[Short] = ()
     structured: Literal["native", "json_object", "text", False] | None = None
-    accepts: Many[Short] | None = None
+    accepts: Annotated[Many[Annotated[str, AfterValidator(_accepted)]], Field(min_length=1)] | None = None
 
     @model_validator(mode="after")
     def _has_an_address(self) -> HostedModel:

@@ -149,7 +149,7 @@ def _test_set(project: Project, vault: resolve.Vault) -> PlanTestSet:
                 tags=case.tags,
                 suite=case.suite,
                 commitment=commitment,
-                asked=vault.commit("asked", case.input),
+                asked=vault.commit("asked", case.asked),
                 opening=opening,
             )
         )

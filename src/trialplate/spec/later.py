@@ -19,7 +19,7 @@ from trialplate.spec.placeholders import INPUT
 from trialplate.spec.problems import Problem
 from trialplate.spec.providers import RUNNERS
 
-__all__ = ["CASE_FIELDS", "CASE_FILE_FIELDS", "LATER", "NEVER", "Refusal", "refuse"]
+__all__ = ["CASE_FIELDS", "LATER", "NEVER", "Refusal", "refuse"]
 
 _NOT_YET = "is not in this version"
 _HINT = "take it out for now"
@@ -149,15 +149,6 @@ CASE_FIELDS: dict[str, str] = {
     }.items()
 }
 """Fields of a case whose engine comes later: they would change the prompt or the score, so they are not ignored."""
-
-CASE_FILE_FIELDS: dict[str, str] = {
-    key: f'"{key}": {what} {_NOT_YET}'
-    for key, what in {
-        "access": "choosing how a model gets at a file",
-        "image_detail": "choosing how closely a model looks at an image",
-    }.items()
-}
-"""The same for a file of a case."""
 
 
 _WITH_PLACEHOLDERS = (

@@ -3,7 +3,8 @@
 
 The only code of this room that touches files. It reads regular files inside the project's folder and nothing else: a
 path that leads out of it, also through a symbolic link, is refused. No environment variable is read, no program is
-started, nothing is written. After this, `freeze` is arithmetic.
+started, nothing is written, but by the `fetch` of a caller that may use the network. After this, `freeze` is
+arithmetic.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from trialplate.record.frozen import Json
 from trialplate.record.values import Case
 from trialplate.spec import later, problems, test_sets, yaml_strict
 from trialplate.spec.answer_schemas import check_schema
-from trialplate.spec.case_files import CaseFiles
+from trialplate.spec.case_files import ACCESS, CaseFiles, Fetch
 from trialplate.spec.case_forms import case_tools
 from trialplate.spec.commands import doubtful_words, files_of
 from trialplate.spec.document import MAX_BYTES, Document, decode_utf8, plain
@@ -68,8 +69,12 @@ class Project:
     warnings: tuple[str, ...] = ()
 
 
-def load_project(path: str | os.PathLike[str]) -> Project:
+def load_project(path: str | os.PathLike[str], fetch: Fetch | None = None) -> Project:
     """Read a project from its trialplate.yaml, or from the folder that holds it.
+
+    Args:
+        path: of either.
+        fetch: brings what cases name by an address and was not fetched before; None: nothing is fetched.
 
     Raises:
         SpecError: with file, line and column, for whatever cannot be used; all problems of the author's file at once.
@@ -81,7 +86,7 @@ def load_project(path: str | os.PathLike[str]) -> Project:
     author = problems.validated(AuthorPlan, document, remaining, found)
     problems.raise_problems(found)
     assert author is not None  # noqa: S101  no problem, so there is a model
-    files = CaseFiles(root)
+    files = CaseFiles(root, fetch)
     parts = [_part(document, author, index, root, files) for index in range(len(author.test_sets))]
     cases = test_sets.merge(parts, document.where(("test_sets",)))
     labels, contradictions = _labels(author.test_sets, parts)
@@ -157,6 +162,8 @@ def _part(document: Document, author: AuthorPlan, index: int, root: Path, files:
             max_turns=given.max_turns,
             tools=tools,
             files=files,
+            access=tuple(word for word in ACCESS if word in given.access),
+            image_detail=given.image_detail,
         )
     )
 

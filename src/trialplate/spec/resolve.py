@@ -48,7 +48,7 @@ from trialplate.spec.nearest import suggestion
 from trialplate.spec.pricing import price_of
 from trialplate.spec.project import Project
 from trialplate.spec.providers import provider_of
-from trialplate.spec.providers.base import HostedProvider, wrong_settings
+from trialplate.spec.providers.base import HostedProvider, media_types, wrong_settings
 from trialplate.spec.resolve_scorers import command_notes
 from trialplate.spec.stand_in import script
 
@@ -264,7 +264,7 @@ def hosted(
         "served": entry.served,
         "structured": mode if formed else None,
         "tools": tuple(_tools(project, vault)),
-        "accepts": tuple(sorted(set(accepts))) if any(case.files for case in project.cases) else None,
+        "accepts": media_types(provider, accepts) if any(case.files for case in project.cases) else None,
     }
     return fields, [f"{model}: what answers as {entry.model} at {endpoint} is the server's own word"]
 

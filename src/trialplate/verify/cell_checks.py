@@ -17,6 +17,7 @@ from trialplate.rules.cells import (
     most_attempts,
     serves,
 )
+from trialplate.rules.compatible import may_be_incompatible
 from trialplate.rules.cost import cost_of
 from trialplate.verify.findings import Report, counted
 
@@ -81,8 +82,8 @@ class CellChecks:
         skipped = body.outcome == "skipped"
         if skipped and not self._planned(body, where):
             return
-        if skipped and body != TrialEnd(trial=body.trial, attempt=body.attempt, outcome="skipped", cause="budget"):
-            self.report.found("CELL-VALUE", f"{_name(body)}: a skipped trial says more than its cause", where)
+        if skipped and not self._may_be_skipped(body):
+            self.report.found("CELL-VALUE", f"{_name(body)}: a skipped trial says more than why it may be", where)
         wrong = self.board.end(body)
         if wrong is not None:
             self.report.found("ATTEMPT-ORDER", f"{_name(body)}: {wrong}", where)
@@ -103,14 +104,21 @@ class CellChecks:
         if told or (body.helper_calls and not asked) or (len(asked) == 1 and body.helper_cost != wanted):
             self.report.found("COST", f"{_name(body)}: the helper's cost is not its price times its tokens", where)
 
+    def _may_be_skipped(self, body: TrialEnd) -> bool:
+        """Say whether a skipped trial says its cause alone: a budget, or what its plan says that its model takes."""
+        bare = TrialEnd(trial=body.trial, attempt=body.attempt, outcome="skipped", cause=body.cause)
+        allowed = may_be_incompatible(self.configurations[body.trial[0]])
+        return body == bare and (body.cause == "budget" or (body.cause == "incompatible" and allowed))
+
     def finish(self, closed: RunClose | None, selection: str) -> None:
         """Say what was checked, once the last line is read."""
         absent = self.matrix.size - len(self.board.cells)
-        undecided = sum(1 for cell in self.board.cells.values() if cell.running or cell.outcome == "skipped")
+        cells = self.board.cells.values()
+        undecided = sum(1 for cell in cells if cell.running or (cell.outcome == "skipped" and not cell.settled))
         if closed is not None and closed.complete and (absent or undecided):
             self.report.found("MATRIX-INCOMPLETE", f"says it is complete; {absent + undecided} trials have no outcome")
         planned = f"{self.matrix.size} planned trials" + (" of a pilot" if selection == "pilot" else "")
-        dangling = sum(1 for cell in self.board.cells.values() if cell.retrying and not cell.running)
+        dangling = sum(1 for cell in cells if cell.retrying and not cell.running)
         if closed is not None and closed.complete and dangling:
             message = f"says it is complete; {dangling} trials ended in an attempt that was to be tried again"
             self.report.found("ATTEMPT-ORDER", message)
