@@ -49,6 +49,8 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "value": "trialplate.scorers.value:make_value",
         "label": "trialplate.scorers.label:make_label",
         "trajectory": "trialplate.scorers.trajectory:make_trajectory",
+        "judge": "trialplate.scorers.judge:make_judge",
+        "similarity": "trialplate.scorers.similarity:make_similarity",
         "command": "trialplate.scorers.programs:make_command",
         "python": "trialplate.scorers.programs:make_python",
     },

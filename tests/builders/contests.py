@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from small_runs import Repeat, configuration, ended, plan_of, scorer
+from small_runs import Repeat, configuration, ended, plan_of, play, scorer
 
 from trialplate.record.decisions import Choice
 from trialplate.record.entries import Money, TrialStart, Usage
@@ -89,6 +89,9 @@ def fill(board: Board, item: Entrant) -> None:
             if repeat is None:
                 continue
             key = (item.name, f"q{number}", index)
+            if repeat == "incompatible":
+                play(board, key, repeat)
+                continue
             board.start(TrialStart(trial=key, attempt=1))
             if repeat == "lost":
                 continue

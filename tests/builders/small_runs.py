@@ -30,7 +30,7 @@ DIGEST = "sha256:" + "0" * 64
 COMMITMENT = "c" * 43
 
 Repeat = float | str | None
-"""A number is a metric value (1 passed, less failed); "error", "skipped", "limit" an outcome; "lost" a start without an
+"""A number is a metric value (1 passed, less failed); "error", "skipped", "limit" an outcome; "incompatible" never asked; "lost" a start without an
 end; None a trial that never began."""
 
 
@@ -115,8 +115,9 @@ def play(board: Board, key: tuple[str, str, int], repeat: Repeat, metric: str = 
     """Fold one trial into a board."""
     if repeat is None:
         return
-    if repeat == "skipped":
-        board.end(TrialEnd(trial=key, attempt=1, outcome="skipped", cause="budget"))
+    if repeat in ("skipped", "incompatible"):
+        cause = "budget" if repeat == "skipped" else "incompatible"
+        board.end(TrialEnd(trial=key, attempt=1, outcome="skipped", cause=cause))
         return
     board.start(TrialStart(trial=key, attempt=1))
     if repeat == "lost":

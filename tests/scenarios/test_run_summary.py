@@ -178,7 +178,16 @@ def test_mean_over_fewer_trials_than_planned_says_so(tmp_path: Path) -> None:
 
 def test_every_cause_of_an_error_has_words() -> None:
     """Nobody is left with a word of ours."""
-    own_alone = {"empty", "refusal", "truncated", "rejected_request", "exit_status", "too_long"}
+    own_alone = {
+        "empty",
+        "refusal",
+        "truncated",
+        "rejected_request",
+        "exit_status",
+        "too_long",
+        "bad_format",
+        "max_turns",
+    }
     assert {*get_args(OwnCause), *get_args(HarnessCause)} - own_alone == set(WHY)
 
 

@@ -433,3 +433,24 @@ def test_verdict_that_a_path_does_not_earn_is_found_by_a_rescore(tmp_path: Path)
     said = made("verify", "latest", "--rescore", "--json")
     assert said.code == 3
     assert [item["code"] for item in said.json[0]["findings"] if item["severity"] == "finding"] == ["RESCORE"]
+
+
+def test_another_recording_of_the_same_input_is_another_attempt(tmp_path: Path) -> None:
+    """An agent that was recorded again until it passed: the first attempt rejects, until `subject` says what changed."""
+    strict = (
+        PLAN.replace("{max_steps: 4}", "{max_steps: 2}")
+        .replace('"0.5"', '"1"')
+        .replace("  said: {type: value, cases: {tag: answered}}\n", "")
+    )
+    made = project(tmp_path, strict, "- {id: good, trace: traces/good.json, input: Where is my refund?}\n")
+    made.run()
+    assert made("gate", "latest", "--model", "recorded").code == 1
+    again = {"steps": [{"tool": "search_kb", "input": {"query": "refund"}}]}
+    (made.root / "cases" / "traces" / "good.json").write_text(json.dumps(again), encoding="utf-8")
+    made.run()
+    said = made("gate", "latest", "--model", "recorded", "--no-append", "--json").json["decision"]
+    assert said["decision"] == "rejected"
+    made.set_plan(strict.replace("runner: trace,", "runner: trace, subject: agent 2,"))
+    made.run()
+    said = made("gate", "latest", "--model", "recorded", "--no-append", "--json").json["decision"]
+    assert said["decision"] == "accepted"

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A server that answers as real model servers do, and misbehaves as real ones do.
 
-It speaks the wire formats of POST /v1/chat/completions (OpenAI API reference) and of POST /v1/messages (Claude API
+It speaks the wire formats of POST /v1/chat/completions and POST /v1/embeddings (OpenAI API reference) and of POST /v1/messages (Claude API
 reference: version header, required and removed parameters, error objects); any other path answers as a service of
 somebody's own, with `{"answer": ...}`. What it does next is said by steps, the
 form of the case files in tests/vectors/cases/http: `status`, `headers`, `json` or `body`, `delay_ms`, `sse`, and
 `close` ("rst": reset before a reply; "eof": end after what was sent). Besides those: `hang` (never answers), `drip`
 (the body in pieces of so many bytes), `no_length` (only the end of the connection ends the body). The last step
 repeats; "@httpdate+3" in a header means now + 3 s. Without steps every request is answered by `answer(body)` (a text, or
-of a chat completion the message that calls tools), after `delay_s`, or with 429 if it is one too many for `requests_per_second`. `gather` holds all replies back until so many
+of a chat completion the message that calls tools), after `delay_s`, or by the step that `instead(body)` returns, or with 429 if it is one too many for `requests_per_second`. `gather` holds all replies back until so many
 are open.
 
     async with ChatServer(steps) as server:
@@ -120,12 +120,14 @@ class ChatServer:
         delay_s: float = 0.0,
         gather: int = 0,
         requests_per_second: int | None = None,
+        instead: Callable[[Any], Step | None] = lambda body: None,
+        embed: Callable[[str], Sequence[float]] = lambda text: (1.0, 0.0),
     ) -> None:
         self.steps = list(steps)
         self.requests: list[Seen] = []
         self.most_open = 0
         """The largest number of requests that were open at once."""
-        self._answer = answer
+        self._answer, self._instead, self._embed = answer, instead, embed
         self._delay_s = delay_s
         self._gather = gather
         self._rate = requests_per_second
@@ -182,6 +184,8 @@ class ChatServer:
                 return await self._play(request, step)
             if self._delay_s:
                 await asyncio.sleep(self._delay_s)
+            if (step := self._instead(self.requests[number - 1].body)) is not None:
+                return await self._play(request, step)
             return self._ordinary(number)
         finally:
             self._open -= 1
@@ -195,6 +199,8 @@ class ChatServer:
         body = seen.body
         if seen.path == "/v1/messages":
             return self._message(seen, number)
+        if seen.path == "/v1/embeddings":
+            return self._embeddings(body, number)
         if seen.path != "/v1/chat/completions":
             return _json(
                 {"answer": self._answer(body), "usage": {"in": 3, "out": 1}}, 200, {"x-request-id": f"s-{number}"}
@@ -207,6 +213,20 @@ class ChatServer:
                 "message": {"role": "assistant", "content": None, **said},
                 "finish_reason": "tool_calls",
             }
+        return _json(made, 200, {"x-request-id": f"req-{number}"})
+
+    def _embeddings(self, body: Any, number: int) -> web.Response:
+        """Answer a request for embeddings, the vectors in reverse order, or refuse it as the real server does."""
+        if not body["input"] or not all(body["input"]):
+            error = {"message": "'$.input' is invalid", "type": "invalid_request_error", "param": None, "code": None}
+            return _json({"error": error}, 400, {})
+        data = [
+            {"object": "embedding", "index": place, "embedding": list(self._embed(text))}
+            for place, text in enumerate(body["input"])
+        ]
+        tokens = sum(len(text.split()) for text in body["input"])
+        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+        made = {"object": "list", "data": data[::-1], "model": body["model"], "usage": usage}
         return _json(made, 200, {"x-request-id": f"req-{number}"})
 
     def _message(self, seen: Seen, number: int) -> web.Response:

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from trialplate.engine.estimate import estimate, trials_within
+from trialplate.engine.estimate import Estimate, estimate, trials_within
 from trialplate.errors import UsageError
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import Plan
@@ -63,11 +63,13 @@ def budget_words(plan: Plan) -> Iterator[str]:
     yield f"budget: {' and '.join(parts)}; no attempt begins that could go beyond it"
 
 
-def budget_warning(plan: Plan, matrix: Matrix, bounds: Mapping[str, AttemptBounds]) -> Iterator[str]:
-    """Say how many trials are sure to fit, where the estimate is above the budget."""
+def budget_warning(
+    plan: Plan, matrix: Matrix, bounds: Mapping[str, AttemptBounds], helping: Sequence[Estimate]
+) -> Iterator[str]:
+    """Say how many trials are sure to fit, where the estimate, helpers included, is above the budget."""
     if plan.budget is None or plan.budget.cost_nano is None or plan.cache == "replay":
         return
-    most = sum(item.cost.nano for item in estimate(matrix, bounds) if item.cost is not None)
+    most = sum(item.cost.nano for item in (*estimate(matrix, bounds), *helping) if item.cost is not None)
     if most > plan.budget.cost_nano:
         fit = trials_within(matrix, bounds, plan.budget.cost_nano)
         told = f"the estimate, {most / 1e9:.4f} {plan.budget.currency}, is above the budget"

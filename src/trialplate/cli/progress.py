@@ -89,12 +89,14 @@ class Progress(Watch):
         """
         self.prepared = prepared
         most: dict[str, int] = {}
-        for item in estimate(prepared.matrix, prepared.bounds):
+        for item in (*estimate(prepared.asked, prepared.bounds), *prepared.helper_estimates):
             if item.cost is not None:
                 most[item.cost.currency] = most.get(item.cost.currency, 0) + item.cost.nano
         priced = {item.name: item.pricing.currency for item in prepared.plan.configurations if item.pricing is not None}
         planned = {name: sum(row) for name, row in prepared.matrix.counts.items()}
+        helping = next((item.pricing.currency for item in prepared.plan.helpers if item.pricing is not None), None)
         self.view = View(planned, priced, most, at_once, replay=prepared.plan.cache == "replay", whole=whole)
+        self.view.helper_currency = helping
 
     def __enter__(self) -> Self:
         return self

@@ -20,12 +20,14 @@ from trialplate.cli.mark_words import choose_words, rule_words, supersedes_words
 from trialplate.cli.progress import Manner, Progress
 from trialplate.cli.project import begin_ledger, check_new, open_ledger, open_runs, verified_ledger
 from trialplate.engine.commits import superseded
-from trialplate.engine.estimate import estimate
+from trialplate.engine.estimate import Estimate, estimate
+from trialplate.engine.fetching import fetch
 from trialplate.engine.prepare import Prepared, prepare
 from trialplate.errors import EXIT_DONE, SpecError, TrialplateError, UsageError
 from trialplate.ledger.keys import load_signer
 from trialplate.record import codec
 from trialplate.record.entries import Narrowing
+from trialplate.record.frozen import Json
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import CacheMode, Plan
 from trialplate.spec.limits import Ceiling
@@ -117,7 +119,7 @@ def run_plan(plan: Path, options: RunOptions) -> int:
     at_once = options.jobs or prepared.plan.concurrency
     progress = Progress(options.manner())
     progress.plan(prepared, at_once=at_once, whole=options.whole(plan))
-    for warning in (*prepared.frozen.warnings, *budget_warning(prepared.plan, prepared.matrix, prepared.bounds)):
+    for warning in (*prepared.frozen.warnings, *_budget_warning(prepared)):
         progress.note("warning", warning)
     for note in (*_all_the_same(prepared, options), *_unfinished(view)):
         progress.note("note", note)
@@ -186,7 +188,7 @@ def _begun(plan: Path, folder: Path, options: RunOptions) -> tuple[Prepared, Pat
     """
     from trialplate.ledger.keys import keep_key, make_key
 
-    project = load_project(plan)
+    project = load_project(plan, fetch)
     name, home = project.author.name, config_folder(os.environ)
     given = os.environ.get("TRIALPLATE_KEY") or os.environ.get("TRIALPLATE_KEY_FILE")
     is_new = not given and not (home / "keys" / f"{name}.key").exists()
@@ -248,17 +250,20 @@ def _estimate(plan: Path, project: Path, ledger: Path | None, options: RunOption
 
 def _print_json(prepared: Prepared) -> None:
     """Print the estimate as one object."""
-    rows = [
-        {
-            "configuration": item.configuration,
+
+    def row(item: Estimate, key: str) -> dict[str, Json]:
+        return {
+            key: item.configuration,
             "trials": item.trials,
             "input_tokens": item.input_tokens,
             "output_tokens": item.output_tokens,
             "cost": codec.to_json(item.cost) if item.cost is not None else None,
         }
-        for item in estimate(prepared.matrix, prepared.bounds)
-    ]
+
+    rows = [row(item, "configuration") for item in estimate(prepared.asked, prepared.bounds)]
     made = {"plan": prepared.plan.name, "trials": prepared.matrix.size, "estimate": rows}
+    if prepared.plan.helpers:
+        made["helpers"] = [row(item, "helper") for item in prepared.helper_estimates]
     print(json.dumps(made, sort_keys=True))
 
 
@@ -278,7 +283,7 @@ def _print_estimate(
     plan, matrix = prepared.plan, prepared.matrix
     for line in (*_plan_lines(plan, matrix, prepared), *_cost_lines(prepared), *budget_words(plan)):
         print(line)
-    for warning in (*prepared.frozen.warnings, *budget_warning(plan, matrix, prepared.bounds)):
+    for warning in (*prepared.frozen.warnings, *_budget_warning(prepared)):
         print(f"warning: {visible(warning)}")
     if plan.cache == "replay":
         print("answers are replayed from cassettes: nothing is called")
@@ -298,9 +303,14 @@ def _print_estimate(
     print("nothing was written or spent; run it with --yes")
 
 
+def _budget_warning(prepared: Prepared) -> Iterator[str]:
+    return budget_warning(prepared.plan, prepared.asked, prepared.bounds, prepared.helper_estimates)
+
+
 def _cost_lines(prepared: Prepared) -> Iterator[str]:
-    """Yield the upper estimate of each configuration, and of all that have a price."""
-    estimates = estimate(prepared.matrix, prepared.bounds)
+    """Yield the upper estimate of each configuration and helper, and of all that have a price."""
+    helping = prepared.helper_estimates
+    estimates = [*estimate(prepared.asked, prepared.bounds), *helping]
     unknown = [item.configuration for item in estimates if item.cost is None]
     total: dict[str, int] = {}
     for item in estimates:
@@ -309,7 +319,8 @@ def _cost_lines(prepared: Prepared) -> Iterator[str]:
             total[item.cost.currency] = total.get(item.cost.currency, 0) + item.cost.nano
             price = f"at most {item.cost.nano / 1e9:.4f} {item.cost.currency}"
         tokens = f"about {item.input_tokens} tokens in, {item.output_tokens} out"
-        yield f"  {item.configuration}: {counted(item.trials, 'trial')}, {tokens}, {price}"
+        what = f"asked about {counted(item.trials, 'answer')}" if item in helping else counted(item.trials, "trial")
+        yield f"  {item.configuration}: {what}, {tokens}, {price}"
     told = " + ".join(f"{nano / 1e9:.4f} {currency}" for currency, nano in total.items()) or "nothing that is known"
     rest = f"; unknown: {', '.join(unknown)}" if unknown else ""
     yield f"upper estimate: {'at least ' if unknown else ''}{told}{rest}"

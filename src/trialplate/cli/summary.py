@@ -20,7 +20,6 @@ from trialplate.engine.prepare import Prepared
 from trialplate.engine.session import Finished
 from trialplate.engine.tally import Sums, Tally
 from trialplate.record import codec
-from trialplate.record.matrix import Matrix
 from trialplate.reports.summary import metric_names
 from trialplate.reports.terminal import aligned
 from trialplate.rules.cells import MICRO
@@ -61,7 +60,7 @@ WHY = {
 def summary_lines(finished: Finished, prepared: Prepared, view: View) -> Iterator[str]:
     """Yield how it ended, for a person."""
     counts = finished.counts
-    unknown = counts.error + counts.absent + counts.skipped
+    unknown = finished.unknown
     told = ", ".join(
         f"{number} {word}"
         for word in (*COLUMNS, "absent")
@@ -87,29 +86,36 @@ def _table(prepared: Prepared, view: View, tally: Tally) -> Iterator[list[str]]:
     rows = {name: view.row(name) for name in view.planned}
     shown = [word for word in COLUMNS if word in ("passed", "failed") or any(row[word] for row in rows.values())]
     absent = any(sum(row.values()) < view.planned[name] for name, row in rows.items())
-    yield ["configuration", *shown, *(["absent"] if absent else []), *metrics, "cost"]
+    helped = ["helpers"] if prepared.plan.helpers else []
+    yield ["configuration", *shown, *(["absent"] if absent else []), *metrics, "cost", *helped]
     for name, row in rows.items():
         sums = tally.of_configuration(name)
         cells = [str(row[word]) for word in shown]
         if absent:
             cells.append(str(view.planned[name] - sum(row.values())))
-        means = [_mean_text(*_mean(metric, prepared.matrix, name, sums, row)) for metric in metrics]
-        yield [name, *cells, *means, _cost_text(view, name, sums)]
+        means = [_mean_text(*_mean(metric, prepared, name, sums, row)) for metric in metrics]
+        yield [name, *cells, *means, _cost_text(view, name, sums), *([_helper_text(view, sums)] if helped else [])]
 
 
 def _mean(
-    metric: str, matrix: Matrix, name: str, sums: Sums, row: Mapping[str, int]
+    metric: str, prepared: Prepared, name: str, sums: Sums, row: Mapping[str, int]
 ) -> tuple[Fraction | None, int, int]:
-    """Return the mean of a metric over its measured cells, how many these are, and how many there should be."""
-    if metric == "trial_pass_rate":
-        known = row["passed"] + row["failed"] + row["limit"] + row["needs_input"]
-        return Fraction(row["passed"], known) if known else None, known, sum(matrix.counts[name])
-    cells = sum(
-        repeats
+    """Return the mean of a metric over its known cells, how many these are, and how many there should be.
+
+    What is incompatible is known, and 0.
+    """
+    matrix, unfit = prepared.matrix, prepared.incompatible[name]
+    is_rate = metric == "trial_pass_rate"
+    about = [
+        (case.id in unfit, repeats)
         for case, repeats in zip(matrix.cases, matrix.counts[name], strict=True)
-        if any(metric in scorer.metrics for scorer in matrix.applicable(case))
-    )
-    known = sums.known.get(metric, 0)
+        if is_rate or any(metric in scorer.metrics for scorer in matrix.applicable(case))
+    ]
+    cells, left_out = sum(repeats for _, repeats in about), sum(repeats for is_unfit, repeats in about if is_unfit)
+    if is_rate:
+        known = row["passed"] + row["failed"] + row["limit"] + row["needs_input"] + left_out
+        return Fraction(row["passed"], known) if known else None, known, cells
+    known = sums.known.get(metric, 0) + left_out
     return Fraction(sums.millionths.get(metric, 0), known * MICRO) if known else None, known, cells
 
 
@@ -129,8 +135,27 @@ def _cost_text(view: View, name: str, sums: Sums) -> str:
     return f"{text} + {sums.costs_unknown} unknown" if sums.costs_unknown else text
 
 
+def _helper_text(view: View, sums: Sums) -> str:
+    """Return what helpers cost for a configuration's answers, the part that is known."""
+    if view.helper_currency is None:
+        return "unknown"
+    text = money(sums.helper_nano, view.helper_currency)
+    return f"{text} + {sums.helpers_unknown} unknown" if sums.helpers_unknown else text
+
+
+def _helpers_total(view: View, tally: Tally) -> str:
+    """Say what helpers cost in all."""
+    total = Sums()
+    for sums in tally.sums.values():
+        total.helper_nano += sums.helper_nano
+        total.helpers_unknown += sums.helpers_unknown
+    return f"helpers cost {_helper_text(view, total)} in all, apart from the models' own cost"
+
+
 def _remarks(prepared: Prepared, view: View, tally: Tally) -> Iterator[str]:
     """Yield what a reader of the table must know."""
+    if prepared.plan.helpers:
+        yield _helpers_total(view, tally)
     if tally.replayed:
         yield f"{counted(tally.replayed, 'answer')} replayed from a cassette: cost as recorded, nothing was paid"
         if prepared.plan.pass_mark.evidence.calls == "live" and prepared.narrowing is None:
@@ -150,13 +175,17 @@ def _remarks(prepared: Prepared, view: View, tally: Tally) -> Iterator[str]:
                 if cause == "refused_connection" and (endpoint := endpoints.get(name)):
                     why = f"nobody answers at {visible(endpoint)}: is the server running?"
                 yield f"unknown: {visible(name)}: {number} {cause}: {why}"
+        if unfit := sorted(set(prepared.incompatible[name].values())):
+            number = sum(prepared.matrix.counts[name]) - sum(prepared.asked.counts[name])
+            why = visible(", ".join(unfit))
+            yield f"incompatible: {number} of {visible(name)}, not asked and without credit: {why}"
         if left_out := tally.left_out.get(name):
             yield f"left out: {left_out} of {visible(name)}: the budget's money or time did not suffice"
 
 
 def _budget_text(purse: Purse, tally: Tally) -> str:
     """Say how much of a budget is taken, and how much of that nobody knows."""
-    known = sum(sums.spent_nano for sums in tally.sums.values())
+    known = sum(sums.spent_nano + sums.helper_spent_nano for sums in tally.sums.values())
     text = f"budget: {purse.spent / 1e9:.6f} of {purse.limit / 1e9:.6f} count as spent"
     if (unknown := purse.spent - known) > 0:
         text += f", {unknown / 1e9:.6f} of it the most that attempts of unknown cost could come to"
@@ -210,12 +239,12 @@ def _named(folder: Path) -> str:
 def result(finished: Finished, prepared: Prepared, view: View) -> dict[str, Any]:
     """Return the object that `--json` prints: stable names; what is unknown is null, and never 0."""
     tally = view.tally or Tally(view.total)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in view.planned:
         sums, row = tally.of_configuration(name), view.row(name)
         metrics = {}
         for metric in metric_names(prepared.matrix):
-            mean, known, cells = _mean(metric, prepared.matrix, name, sums, row)
+            mean, known, cells = _mean(metric, prepared, name, sums, row)
             metrics[metric] = {"mean": None if mean is None else round(float(mean), 6), "known": known, "cells": cells}
         priced = name in view.currencies and not sums.costs_unknown
         rows.append(
@@ -228,6 +257,9 @@ def result(finished: Finished, prepared: Prepared, view: View) -> dict[str, Any]
                 "causes": {cause: number for cause, number in sums.causes.items() if number},
             }
         )
+        if prepared.plan.helpers:
+            told = view.helper_currency is not None and not sums.helpers_unknown
+            rows[-1]["helper_cost"] = {"currency": view.helper_currency, "nano": sums.helper_nano} if told else None
     return {
         "run_id": finished.run_id,
         "reason": finished.reason,

@@ -18,7 +18,9 @@ __all__ = ["validate_plan"]
 
 def validate_plan(plan: Path, *, as_json: bool = False) -> int:
     """Check a plan and print what it comes to."""
-    found = validate(plan)
+    from trialplate.engine.fetching import fetch
+
+    found = validate(plan, fetch)
     if as_json:
         print_json({"format": "trialplate-validation/1", **asdict(found)})
         return EXIT_DONE

@@ -75,6 +75,8 @@ class View:
     """Attempts that were under way when somebody asked for the end."""
     cut: bool = False
     """They are cut short."""
+    helper_currency: str | None = None
+    """Of the helpers; None, if there are none that have a price."""
     speed: Speed = field(default_factory=Speed)
 
     @property
@@ -101,6 +103,9 @@ class View:
             if name in self.currencies:
                 currency = self.currencies[name]
                 paid[currency] = paid.get(currency, 0) + sums.spent_nano
+            unknown += sums.helpers_unknown
+            if self.helper_currency is not None:
+                paid[self.helper_currency] = paid.get(self.helper_currency, 0) + sums.helper_spent_nano
         return paid, unknown
 
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from trialplate.engine.budget import Purse, charge
 from trialplate.engine.pace import REFUSALS, Hold, Pace
 from trialplate.engine.trial import OpenTrial, Step
-from trialplate.record.entries import TrialKey
+from trialplate.record.entries import TrialKey, Usage
 from trialplate.spec.limits import AttemptBounds
 
 __all__ = ["Admission", "LeftOut", "Permit"]
@@ -24,9 +24,12 @@ class Permit(NamedTuple):
     tokens: int
     nano: int
     wave: int
+    helping: int = 0
+    """Of money: what is reserved for helpers."""
+    paced: bool = True
 
 
-NOTHING = Permit(0, 0, 0)
+NOTHING = Permit(0, 0, 0, paced=False)
 """Of an attempt that nothing bounds, or that asks nobody."""
 
 
@@ -56,18 +59,17 @@ class Admission:
         """Return a permit, with everything taken; or why the attempt waits; or why it is never made."""
         if self.ends_at is not None and now >= self.ends_at:
             return "time"
-        if not trial.asks:
-            return NOTHING
         name, case_id, _ = trial.key
         meter = self.pace.meter(name)
-        if meter is None and self.purse is None:
+        if self.purse is None and (meter is None or not trial.asks):
             return NOTHING
-        if trial.recorded is None:
+        if trial.asks and trial.recorded is None:
             trial.recorded = self._recorded(trial.key)
-        if trial.recorded:
+        asks = trial.asks and not trial.recorded
+        if self.purse is None and not asks:
             return NOTHING
         tokens = 0
-        if meter is not None:
+        if meter is not None and asks:
             if meter.counts_tokens:
                 bound = self.bounds[name].of(case_id)
                 tokens = bound.input_tokens + bound.output_tokens
@@ -76,31 +78,42 @@ class Admission:
                 if self.purse is not None:
                     self.purse.step_back(trial)
                 return held
-        nano = 0
+        nano = helping = 0
         if self.purse is not None:
-            cost = self.bounds[name].of(case_id).cost
-            answer = self.purse.reserve(trial, None if cost is None else cost.nano)
+            bound = self.bounds[name].of(case_id)
+            answer = self.purse.reserve(trial, bound.whole if asks else bound.helping)
             if answer == "never":
                 return "budget"
             if answer == "wait":
                 return Hold(name, "budget: what is under way could use it up", None)
-            nano = cost.nano if cost is not None else 0
-        return Permit(tokens, nano, 0 if meter is None else meter.begin(tokens, now))
+            nano = bound.cost.nano if bound.cost is not None and asks else 0
+            helping = bound.helping or 0
+        paced = meter is not None and asks
+        return Permit(tokens, nano, meter.begin(tokens, now) if meter is not None and asks else 0, helping, paced)
+
+    def answered(self, trial: OpenTrial, permit: Permit, usage: Usage | None, now: float) -> None:
+        """Give back an attempt's place with its provider: its answer has come, and is only scored from now on."""
+        meter = self.pace.meter(trial.key[0]) if permit.paced else None
+        if meter is None or trial.place_given_back:
+            return
+        trial.place_given_back = True
+        if meter.counts_tokens and usage is not None and usage.input is not None and usage.output is not None:
+            meter.correct(permit.tokens, usage.input + usage.output, now)
+        meter.account.accepted(now)
 
     def settle(self, trial: OpenTrial, permit: Permit, step: Step, now: float) -> None:
         """Put what an attempt came to in the place of what it took."""
-        if self.purse is not None and permit.nano:
-            self.purse.settle(permit.nano, charge(step.end, permit.nano))
-        meter = self.pace.meter(trial.key[0]) if permit is not NOTHING else None
-        if meter is None:
-            return
-        usage, failure = step.end.usage, step.failure
-        if meter.counts_tokens and usage is not None and usage.input is not None and usage.output is not None:
-            meter.correct(permit.tokens, usage.input + usage.output, now)
+        if self.purse is not None and (permit.nano or permit.helping):
+            self.purse.settle(permit.nano + permit.helping, charge(step.end, permit.nano, permit.helping))
+        failure = step.failure
         if failure is None or failure.kind == "bad_reply":
-            meter.account.accepted(now)
-        elif failure.kind == "http_status" and failure.status in REFUSALS:
-            own = step.delay_s if step.delay_s is not None else self.pace.backoff_s(trial.key[0])
-            meter.account.refused(now, permit.wave, failure.status or 0, failure.retry_after_s, own)
-        else:
-            meter.account.failed()
+            self.answered(trial, permit, step.end.usage, now)
+        elif permit.paced and (meter := self.pace.meter(trial.key[0])) is not None:
+            usage = step.end.usage
+            if meter.counts_tokens and usage is not None and usage.input is not None and usage.output is not None:
+                meter.correct(permit.tokens, usage.input + usage.output, now)
+            if failure.kind == "http_status" and failure.status in REFUSALS:
+                own = step.delay_s if step.delay_s is not None else self.pace.backoff_s(trial.key[0])
+                meter.account.refused(now, permit.wave, failure.status or 0, failure.retry_after_s, own)
+            else:
+                meter.account.failed()

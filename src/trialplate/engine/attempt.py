@@ -9,7 +9,7 @@ asked is its own. `trialplate.verify.cell_checks` holds every line to the same t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Literal
@@ -20,7 +20,7 @@ from trialplate.record.frozen import Json
 from trialplate.record.values import Case, Configuration, Scorer
 from trialplate.rules.cells import FAR_END_RUNNERS, serves
 from trialplate.runners.base import Answer, Failure
-from trialplate.scorers.base import Score, ScorerContext, ScorerError
+from trialplate.scorers.base import NO_CONTEXT, Score, ScorerContext, ScorerError
 from trialplate.scorers.base import Scorer as ScorerObject
 from trialplate.scorers.reasoning import without_reasoning
 
@@ -110,10 +110,22 @@ def _held(transcript: Json | None) -> Mapping[str, Json]:
     return transcript if isinstance(transcript, dict) else {} if transcript is None else {"transcript": transcript}
 
 
+def _alone(scorer: Scorer) -> ScorerContext:
+    return NO_CONTEXT
+
+
 async def judge_answer(
-    answer: Answer, case: Case, configuration: Configuration, scorers: Sequence[tuple[Scorer, ScorerObject]]
+    answer: Answer,
+    case: Case,
+    configuration: Configuration,
+    scorers: Sequence[tuple[Scorer, ScorerObject]],
+    asking: Callable[[Scorer], ScorerContext] = _alone,
 ) -> Judgement:
-    """Return the outcome of an answer: whether it counts at all, then what the scorers make of it."""
+    """Return the outcome of an answer: whether it counts at all, then what the scorers make of it.
+
+    Args:
+        asking: gives a scorer what belongs to this very answer: its helper, and what that replied before.
+    """
     plain = [scorer for scorer, _ in scorers]
     if not serves(configuration, answer.served):
         message = f"asked {configuration.model_id}, answered by {answer.served or 'no named model'}"
@@ -130,36 +142,46 @@ async def judge_answer(
         return Judgement("failed", "empty", metrics=_zero(plain), verdict="failed", error=why)
     if answer.unreadable is not None:
         return Judgement("failed", "bad_format", metrics=_zero(plain), verdict="failed", error=answer.unreadable)
-    return await _score(answer, case, scorers)
+    return await _score(answer, case, scorers, asking)
 
 
-async def _score(answer: Answer, case: Case, scorers: Sequence[tuple[Scorer, ScorerObject]]) -> Judgement:
-    """Fold the scorers' verdicts: any failure fails, else any unknown leaves it unknown, else it passed."""
+async def _score(
+    answer: Answer,
+    case: Case,
+    scorers: Sequence[tuple[Scorer, ScorerObject]],
+    asking: Callable[[Scorer], ScorerContext],
+) -> Judgement:
+    """Fold the scorers' verdicts: any failure fails, else any doubt leaves it unknown, else it passed.
+
+    A further metric that its scorer could not tell is unknown by itself: the scorer's verdict stands, if it gave one.
+    """
     metrics: dict[str, float] = {}
     unknown: dict[str, Cause] = {}
     reasons: dict[str, str] = {}
-    failed = voted = False
-    context = ScorerContext(transcript=answer.transcript)
+    failed = voted = doubt = False
     for scorer, scores in scorers:
         try:
+            context = replace(asking(scorer), transcript=answer.transcript)
             score = await scores.score(case, answer.text, context)
             metrics |= {name: _metric(score, name) for name in scorer.metrics if name not in score.unknown}
             unknown |= dict.fromkeys(score.unknown, "scorer")
             failed = failed or score.verdict == "failed"
             voted = voted or score.verdict is not None
+            doubt = doubt or scorer.metric in score.unknown or (bool(score.unknown) and score.verdict is None)
             reasons[scorer.name] = score.reason
         except ScorerError as error:
             metrics = {name: value for name, value in metrics.items() if name not in scorer.metrics}
             unknown |= dict.fromkeys(scorer.metrics, "scorer")
+            doubt = True
             reasons[scorer.name] = f"no score: {error}"
     if failed:
         return Judgement("failed", metrics=metrics, unknown=unknown, verdict="failed", reasons=reasons)
     if not voted:
         metrics, unknown = {}, {name: "scorer" for scorer, _ in scorers for name in scorer.metrics}
-    if unknown:
+    if doubt or not voted:
         told = "; ".join(f"{name}: {reason}" for name, reason in reasons.items()) or "no scorer gave a verdict"
         return Judgement("error", "scorer", metrics=metrics, unknown=unknown, reasons=reasons, error=told)
-    return Judgement("passed", metrics=metrics, verdict="passed", reasons=reasons)
+    return Judgement("passed", metrics=metrics, unknown=unknown, verdict="passed", reasons=reasons)
 
 
 def _metric(score: Score, metric: str) -> float:

@@ -21,6 +21,8 @@ class Unscored:
     """Of the attempt that it came in."""
     text: str
     transcript: Json | None = None
+    replies: Mapping[str, tuple[Json, ...]] = field(default_factory=dict)
+    """What helpers replied about it so far, by scorer."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,6 @@ class Before:
     """What they took out of a budget, unknown costs at their bound."""
 
     def wants(self, key: TrialKey) -> bool:
-        """Say whether a trial is to be tried: it is not decided yet."""
+        """Say whether a trial is to be tried: it is neither decided nor incompatible."""
         cell = self.cells.get(key)
-        return cell is None or not cell.known
+        return cell is None or not cell.settled

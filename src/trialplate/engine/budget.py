@@ -25,18 +25,31 @@ UNBILLED = frozenset(
 """Causes for which no model did anything: nobody was asked, or the request was refused as it stood."""
 
 
-def charge(end: TrialEnd, reserved: int) -> int:
-    """Return what an attempt takes out of a budget, in 10^-9 of the currency's unit.
+def charge(end: TrialEnd, reserved: int, helping: int = 0) -> int:
+    """Return what an attempt and its helpers take out of a budget, in 10^-9 of the currency's unit.
 
     Args:
-        reserved: the most that it could cost; it stands wherever the actual cost is unknown.
+        reserved: the most that the attempt could cost; it stands wherever the actual cost is unknown.
+        helping: the same of its helpers.
     """
-    if end.outcome == "skipped" or (end.calls and all(call.replayed for call in end.calls)):
-        return 0
+    return _own(end, reserved) + _helpers(end, helping)
+
+
+def _own(end: TrialEnd, reserved: int) -> int:
+    if not reserved or end.outcome == "skipped" or (end.calls and all(call.replayed for call in end.calls)):
+        return 0  # what could cost nothing took nothing: the cost of a trace was paid elsewhere
     if end.cost is not None:
         return end.cost.nano
     refused = end.cause == "http_status" and end.status is not None and 400 <= end.status < 500
     return 0 if refused or end.cause in UNBILLED else reserved
+
+
+def _helpers(end: TrialEnd, reserved: int) -> int:
+    if end.cause == "interrupted":
+        return reserved  # a call that was cut off may be billed, and is in no line
+    if all(call.replayed for call in end.helper_calls):
+        return 0
+    return reserved if end.helper_cost is None else end.helper_cost.nano
 
 
 class Purse:
@@ -87,26 +100,27 @@ class Spending:
     def __init__(self, bounds: Mapping[str, AttemptBounds]) -> None:
         self._bounds = bounds
         self._ended = 0
-        self._open: dict[TrialKey, int] = {}
+        self._open: dict[TrialKey, tuple[int, int]] = {}
         self._lost = 0
 
     def start(self, body: TrialStart) -> None:
         """Count an attempt that begins."""
-        self._lost += self._open.pop(body.trial, 0)
+        self._lost += sum(self._open.pop(body.trial, (0, 0)))
         self._open[body.trial] = self._bound(body.trial)
 
     def end(self, body: TrialEnd) -> None:
         """Count an attempt that ends."""
-        reserved = self._open.pop(body.trial, 0)
-        bounds = self._bounds.get(body.trial[0])
-        self._ended += charge(body, reserved) if bounds is None or bounds.asks else 0
+        reserved, helping = self._open.pop(body.trial, (0, 0))
+        self._ended += charge(body, reserved, helping)
 
     @property
     def nano(self) -> int:
         """Return what was spent, in 10^-9 of the currency's unit; an attempt without an end counts as lost."""
-        return self._ended + self._lost + sum(self._open.values())
+        return self._ended + self._lost + sum(map(sum, self._open.values()))
 
-    def _bound(self, key: TrialKey) -> int:
+    def _bound(self, key: TrialKey) -> tuple[int, int]:
         bounds = self._bounds.get(key[0])
-        cost = bounds.of(key[1]).cost if bounds is not None else None
-        return cost.nano if cost is not None else 0
+        if bounds is None:
+            return 0, 0
+        bound = bounds.of(key[1])
+        return 0 if bound.cost is None else bound.cost.nano, bound.helping or 0

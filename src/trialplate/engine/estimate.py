@@ -14,9 +14,9 @@ from trialplate.record.entries import Money
 from trialplate.record.frozen import Json
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import Case, Plan
-from trialplate.spec.limits import AttemptBounds
+from trialplate.spec.limits import AttemptBounds, HelperBounds
 
-__all__ = ["Estimate", "bounds_of", "estimate", "trials_within"]
+__all__ = ["Estimate", "bounds_of", "estimate", "estimate_helpers", "trials_within"]
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,48 @@ def bounds_of(
         opened: the texts by commitment.
         cases: the cases by id.
     """
-    return {i.name: AttemptBounds(i, opened, cases) for i in plan.configurations if i.name in matrix.counts}
+    helping = HelperBounds(plan, opened, cases) if plan.helpers else None
+    return {i.name: AttemptBounds(i, opened, cases, helping) for i in plan.configurations if i.name in matrix.counts}
 
 
 def estimate(matrix: Matrix, bounds: Mapping[str, AttemptBounds]) -> list[Estimate]:
     """Return an estimate per configuration."""
     return [_of(name, matrix, bounds[name]) for name in matrix.counts]
+
+
+def estimate_helpers(
+    plan: Plan,
+    matrix: Matrix,
+    bounds: Mapping[str, AttemptBounds],
+    opened: Mapping[str, Json],
+    cases: Mapping[str, Case],
+) -> list[Estimate]:
+    """Return an estimate per helper, over the answers of all configurations, each as long as it may be."""
+    helping = HelperBounds(plan, opened, cases)
+    found: dict[str, list[tuple[int, int, int, Money | None]]] = {}
+    for name, row in matrix.counts.items():
+        for case, repeats in zip(matrix.cases, row, strict=True):
+            answer = bounds[name].of(case.id).output_tokens
+            for helper, tokens, output, cost in helping.of(case.id, answer) if repeats else ():
+                found.setdefault(helper, []).append((repeats, tokens, output, cost))
+    made = []
+    for item in plan.helpers:
+        rows = found.get(item.name, [])
+        cost = None
+        if rows and all(money is not None for *_, money in rows):
+            nano = sum(number * money.nano for number, _, _, money in rows if money is not None)
+            cost = Money(nano=nano, currency=next(money.currency for *_, money in rows if money is not None))
+        if rows:
+            made.append(
+                Estimate(
+                    configuration=item.name,
+                    trials=sum(number for number, *_ in rows),
+                    input_tokens=sum(number * tokens for number, tokens, _, _ in rows),
+                    output_tokens=sum(number * output for number, _, output, _ in rows),
+                    cost=cost,
+                )
+            )
+    return made
 
 
 def _of(name: str, matrix: Matrix, bounds: AttemptBounds) -> Estimate:
@@ -75,8 +111,7 @@ def trials_within(matrix: Matrix, bounds: Mapping[str, AttemptBounds], nano: int
     """
     number = 0
     for name, case, _ in matrix.trials():
-        money = bounds[name].of(case).cost
-        most = money.nano if money is not None else 0
+        most = bounds[name].of(case).whole or 0
         nano -= most
         number += nano >= 0 or most == 0
     return number

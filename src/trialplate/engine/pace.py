@@ -16,6 +16,7 @@ Source: RFC 9110 10.2.3 (Retry-After); additive increase, multiplicative decreas
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections import deque
 from collections.abc import Iterable
@@ -118,6 +119,7 @@ class Account:
         self._accepted: deque[float] = deque(maxlen=1024)
         self._last: deque[bool] = deque(maxlen=REPLIES)
         """Whether each of the last replies was a refusal."""
+        self._waiters: list[asyncio.Future[None]] = []
 
     def hold(self, now: float) -> Hold | None:
         """Return why no request may start now, if none may."""
@@ -129,6 +131,19 @@ class Account:
             return Hold(self.name, f"slower since {self._reason}", self._next)
         return None
 
+    def freed(self) -> asyncio.Future[None]:
+        """Return what is done once a request that is under way now has ended."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        return waiter
+
+    def _ended(self) -> None:
+        self.under_way -= 1
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
     def begin(self, now: float) -> int:
         """Count a request that starts; returns the wave that it belongs to."""
         self.under_way += 1
@@ -138,7 +153,7 @@ class Account:
 
     def accepted(self, now: float) -> None:
         """Count a request that was served, and speed up a little."""
-        self.under_way -= 1
+        self._ended()
         self._accepted.append(now)
         self._last.append(False)
         if self.at_once < self.most:
@@ -152,7 +167,7 @@ class Account:
 
     def failed(self) -> None:
         """Count a request that ended otherwise: it says nothing about the pace."""
-        self.under_way -= 1
+        self._ended()
 
     def refused(self, now: float, wave: int, status: int, asked_s: float | None, backoff_s: float) -> None:
         """Count a request that was refused: leave the account alone, and slow down once for each wave of refusals.
@@ -177,7 +192,7 @@ class Account:
             if recent:  # else nothing is known of what it would accept
                 self._gap, self._measured = span / (recent * CAUTION), recent
                 self._next = max(self._next, self.blocked_until)
-        self.under_way -= 1
+        self._ended()
 
 
 class Meter:
@@ -218,15 +233,16 @@ class Meter:
 
 
 class Pace:
-    """The meters of a run, by configuration."""
+    """The meters of a run, by configuration, and by helper."""
 
     def __init__(self, plan: Plan, now: float) -> None:
         shared = {item.name: item for item in plan.providers}
         self._accounts: dict[str, tuple[Account, tuple[Bucket, ...], tuple[Bucket, ...]]] = {}
         models: dict[str, tuple[tuple[Bucket, ...], tuple[Bucket, ...]]] = {}
         self._meters: dict[str, Meter] = {}
-        self._backoff_s = {item.name: item.retry.initial_delay_ms / 1000 for item in plan.configurations}
-        for item in plan.configurations:
+        asked = (*plan.configurations, *plan.helpers)
+        self._backoff_s = {item.name: item.retry.initial_delay_ms / 1000 for item in asked}
+        for item in asked:
             if plan.cache == "replay" and item.runner in CALLING_RUNNERS:
                 continue  # nobody is asked
             provider = shared.get(account_of(item))

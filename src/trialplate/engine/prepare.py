@@ -3,19 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from trialplate.engine.estimate import bounds_of
+from trialplate.engine.estimate import Estimate, bounds_of, estimate_helpers
+from trialplate.engine.fetching import fetch
 from trialplate.errors import UsageError
 from trialplate.ledger.blobs import blobs_of
 from trialplate.record import codec
-from trialplate.record.entries import Narrowing
+from trialplate.record.entries import Narrowing, TrialKey
 from trialplate.record.frozen import Json
 from trialplate.record.matrix import Matrix, narrow
 from trialplate.record.values import CacheMode, Case, Plan
+from trialplate.spec.compatible_cases import incompatible_cases
 from trialplate.spec.document import Path as Place
 from trialplate.spec.freeze import Frozen, freeze
 from trialplate.spec.limits import AttemptBounds, Ceiling, check_limits
@@ -47,9 +49,36 @@ class Prepared:
         return self.frozen.plan
 
     @cached_property
+    def incompatible(self) -> Mapping[str, Mapping[str, str]]:
+        """Return the cases that each configuration does not take, each with what it does not take of it."""
+        return incompatible_cases(self.plan.configurations, self.matrix, self.cases)
+
+    @cached_property
+    def asked(self) -> Matrix:
+        """Return the matrix without the trials that nobody is ever asked."""
+        cases = self.matrix.cases
+        counts = {
+            name: [times * (case.id not in self.incompatible[name]) for case, times in zip(cases, row, strict=True)]
+            for name, row in self.matrix.counts.items()
+        }
+        return self.matrix.replace(counts=counts)
+
+    def incompatible_trials(self) -> Iterator[TrialKey]:
+        """Yield the trials that nobody is ever asked."""
+        for name, row in self.matrix.counts.items():
+            for case, times in zip(self.matrix.cases, row, strict=True):
+                if case.id in self.incompatible[name]:
+                    yield from ((name, case.id, repeat) for repeat in range(1, times + 1))
+
+    @cached_property
     def bounds(self) -> Mapping[str, AttemptBounds]:
         """Return the most that an attempt should take, by configuration; worked out once for all who ask."""
         return bounds_of(self.plan, self.matrix, self.opened, self.cases)
+
+    @property
+    def helper_estimates(self) -> list[Estimate]:
+        """Return the most that each helper should cost."""
+        return estimate_helpers(self.plan, self.asked, self.bounds, self.opened, self.cases)
 
 
 def prepare(
@@ -60,7 +89,7 @@ def prepare(
     narrowing: Narrowing | None = None,
     ceiling: Ceiling | None = None,
 ) -> Prepared:
-    """Read a project, if it is not read yet, freeze it, and narrow its matrix.
+    """Read a project, if it is not read yet, freeze it, and narrow its matrix. What cases name by address is fetched.
 
     Args:
         project: trialplate.yaml, its folder, or what was read of it.
@@ -73,7 +102,7 @@ def prepare(
         UsageError: the narrowing names something that is not there, or leaves nothing.
     """
     if not isinstance(project, Project):
-        project = load_project(project)
+        project = load_project(project, fetch)
     frozen = freeze(project, secret, cache=cache, ceiling=ceiling)
     plan = frozen.plan
     if narrowing is not None:
@@ -87,7 +116,7 @@ def prepare(
     cases = {case.id: codec.decode(Case, opened[case.commitment], case.id) for case in plan.test_set.cases}
     blobs = {digest: project.blobs[digest] for digest in blobs_needed(matrix, cases)}
     prepared = Prepared(project.root, frozen, matrix, narrowing, opened, cases, blobs, project.document.where)
-    check_limits(plan, matrix, prepared.bounds, prepared.where)
+    check_limits(plan, prepared.asked, prepared.bounds, prepared.where)
     return prepared
 
 

@@ -2,8 +2,8 @@
 """V21: the recorded answers, scored again by the plan's scorers and compared with what the record says of them.
 
 Each opened answer goes through the same judgement as in a run (`attempt.judge_answer`). Only scorers that are part of
-this program and always say the same are run: others run code, which a reader has to ask for (`run_code`). What could
-not be scored again is told and never counted as confirmed.
+this program and always say the same are run: others run code, which a reader has to ask for (`run_code`). A judge's
+verdict is read again from its recorded replies. What could not be scored again is told and never counted as confirmed.
 
 What this module refuses to do: ask a model, write anything, or change what a record says.
 """
@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from trialplate import plugins
 from trialplate.engine.attempt import Judgement, judge_answer
+from trialplate.engine.consultation import reply_of
 from trialplate.errors import FormatError, SpecError, VerificationError
 from trialplate.record import canonical, codec
 from trialplate.record.entries import DECIDED, TrialEnd, TrialKey
@@ -35,8 +36,11 @@ from trialplate.verify.record_view import RecordView, plan_commitments
 __all__ = ["DETERMINISTIC", "rescore"]
 
 DETERMINISTIC = frozenset({"exact", "contains", "regex", "numeric", "choice", "json-schema", "json-subset"})
-DETERMINISTIC |= {"value", "label", "trajectory"}
-"""Scorers of this program that need nothing but answer, transcript, case and plan. What is not named here runs code."""
+DETERMINISTIC |= {"value", "label", "trajectory", "judge"}
+"""Scorers of this program that need nothing but answer, transcript, case, plan and what a judge replied, which is read
+again. What is not named here runs code, or asks a model."""
+ASKING = frozenset({"similarity"})
+"""Scorers that would have to ask their helper again."""
 CHECK = "V21"
 
 Applied = list[tuple[Scorer, ScorerObject]]
@@ -72,6 +76,8 @@ class _Asked(NamedTuple):
     key: TrialKey
     finish: str | None
     parts: int
+    replies: Mapping[str, tuple[str, ...]]
+    """What helpers replied about it, as commitments."""
 
 
 class _Rescoring:
@@ -99,6 +105,7 @@ class _Rescoring:
             case.id: codec.decode(Case, opened[case.commitment], f"{where} {case.id}") for case in record.matrix.cases
         }
         self.configurations = {item.name: item for item in record.plan.configurations}
+        self.helpers = {item.name: item for item in record.plan.helpers}
 
     def _plan_texts(self) -> dict[str, Json]:
         """Return the plan's cases and texts by commitment; the verified content opens each."""
@@ -113,7 +120,7 @@ class _Rescoring:
         Raises:
             SpecError: nobody here has it, or it cannot be made.
         """
-        if scorer.type not in DETERMINISTIC and not run_code:
+        if scorer.type in ASKING or (scorer.type not in DETERMINISTIC and not run_code):
             self.left_out[scorer.name] = scorer.type
             return None
         project = self.record.folder.parent.parent
@@ -126,7 +133,7 @@ class _Rescoring:
         return ScorerInContext(made, ScorerContext(project=project, environ=os.environ))
 
     async def run(self) -> None:
-        """Score each answer as soon as its opening and that of its transcript have gone by."""
+        """Score each answer once its opening, its transcript's and those of its replies have gone by."""
         wanted = self._answers()
         held: dict[TrialKey, dict[str, Json]] = {}
         for commitment, value in openings(self.record.folder, self.shown):
@@ -152,7 +159,14 @@ class _Rescoring:
             refusal=cell.cause == "refusal",
             unreadable="not in the form that was asked for" if cell.cause == "bad_format" else None,
         )
-        self._compare(key, cell, await judge_answer(answer, self.cases[key[1]], configuration, applied), applied)
+
+        def asking(scorer: Scorer) -> ScorerContext:
+            helper = self.helpers.get(scorer.helper or "")
+            kept = [parts[item] for item in asked.replies.get(scorer.name, ())]
+            return ScorerContext(replies=tuple(reply_of(item, helper) for item in kept if helper is not None))
+
+        judged = await judge_answer(answer, self.cases[key[1]], configuration, applied, asking)
+        self._compare(key, cell, judged, applied)
 
     def _answers(self) -> dict[str, list[tuple[_Asked, str]]]:
         """Return the decided trials by what opens their answer and what came with it, each with which it is.
@@ -167,10 +181,11 @@ class _Rescoring:
             private = end.private
             if private.answer is not None:
                 finish = end.finish if end.finish in ("length", "content_filter") else None
-                asked = _Asked(end.trial, finish, 1 + (private.transcript is not None))
-                found.setdefault(private.answer, []).append((asked, "answer"))
-                if private.transcript is not None:
-                    found.setdefault(private.transcript, []).append((asked, "transcript"))
+                others = {reply: reply for replies in private.replies.values() for reply in replies}
+                others |= {} if private.transcript is None else {private.transcript: "transcript"}
+                asked = _Asked(end.trial, finish, 1 + len(others), private.replies)
+                for commitment, part in ({private.answer: "answer"} | others).items():
+                    found.setdefault(commitment, []).append((asked, part))
             elif end.cause is None:
                 self.report.found("RESCORE", f"{_name(end.trial)}: it was scored, and no answer is committed", where)
         return found
@@ -201,7 +216,10 @@ class _Rescoring:
 
     def tell(self) -> None:
         """Say how far it went; what could not be confirmed makes the check no PASS."""
-        left = "; ".join(f"{name} ({kind}) was not run: --run-code runs it" for name, kind in self.left_out.items())
+        left = "; ".join(
+            f"{name} ({kind}) was not run: {'it would ask its helper' if kind in ASKING else '--run-code runs it'}"
+            for name, kind in self.left_out.items()
+        )
         told = f"{counted(self.same, 'answer')} scored again, as recorded" + (f"; {left}" if left else "")
         if self.unsure:
             one = f"of {counted(self.unsure, 'answer')} a scorer could not say this time what it said then"

@@ -215,8 +215,8 @@ def _check_files(prepared: Prepared) -> None:
 def _check_budget(prepared: Prepared, ceiling: Ceiling) -> None:
     """Refuse a budget that could not hold: it may be other than the one that the run began with."""
     plan = prepared.plan
-    plan = plan.replace(budget=laid_over(plan.budget, plan.configurations, ceiling))
-    check_limits(plan, prepared.matrix, prepared.bounds, lambda path: f"plan.json: {'.'.join(map(str, path))}")
+    plan = plan.replace(budget=laid_over(plan.budget, (*plan.configurations, *plan.helpers), ceiling))
+    check_limits(plan, prepared.asked, prepared.bounds, lambda path: f"plan.json: {'.'.join(map(str, path))}")
 
 
 def _notes(plan: Plan, content: ContentWriter) -> list[str]:
@@ -275,12 +275,17 @@ def _fold(folder: Path, prepared: Prepared, size: int) -> tuple[Before, str]:
 
 
 def _opened(folder: Path, unscored: Mapping[TrialKey, TrialEnd]) -> dict[TrialKey, Unscored]:
-    """Return the answers that are to be scored again."""
-    wanted = {c for end in unscored.values() for c in (end.private.answer, end.private.transcript) if c is not None}
+    """Return the answers that are to be scored again, with what came with each and what helpers replied about it."""
+    wanted = {item for end in unscored.values() for item in end.private.commitments.values()}
     shown = f"runs/{folder.name}"
     texts = {c: value for c, value in (openings(folder, shown) if wanted else ()) if c in wanted}
     return {
-        key: Unscored(end, canonical.text_in(texts[end.private.answer]), texts.get(end.private.transcript or ""))
+        key: Unscored(
+            end,
+            canonical.text_in(texts[end.private.answer]),
+            texts.get(end.private.transcript or ""),
+            {name: tuple(texts[item] for item in items) for name, items in end.private.replies.items()},
+        )
         for key, end in unscored.items()
         if end.private.answer in texts
     }

@@ -17,12 +17,13 @@ import heapq
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Protocol
 
 from trialplate.engine.admission import Admission, LeftOut, Permit
 from trialplate.engine.pace import REFUSALS, Hold, Waiting
 from trialplate.engine.trial import OpenTrial, Step
-from trialplate.record.entries import TrialEnd, TrialKey
+from trialplate.record.entries import TrialEnd, TrialKey, Usage
 from trialplate.record.matrix import Matrix
 
 __all__ = ["STOP_AFTER", "Attempts", "Clock", "Monotonic", "Schedule", "Stop", "lane_of"]
@@ -261,6 +262,8 @@ class Schedule:
 
     async def _attempt(self, lane: _Lane, trial: OpenTrial, permit: Permit, done: Callable[[TrialEnd], None]) -> None:
         self._under_way += 1
+        trial.place_given_back = False
+        trial.answered = partial(self._answered, trial, permit)
         try:
             step = await self._attempts.attempt(trial)
         finally:
@@ -274,6 +277,11 @@ class Schedule:
             self._count += 1
             self._again += 1
             heapq.heappush(lane.again, (now + step.delay_s, self._count, trial))
+
+    def _answered(self, trial: OpenTrial, permit: Permit, usage: Usage | None) -> None:
+        """Let another attempt take the place of one whose answer has come."""
+        self._admission.answered(trial, permit, usage, self._clock.now())
+        self._wake(1)
 
     def _next(self, now: float) -> tuple[_Lane, OpenTrial, Permit | LeftOut] | None:
         """Return an attempt that may start, everything it needs taken, or one that is left out; None if all wait."""

@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from trialplate import plugins
+from trialplate.engine.consultation import Helper, make_helper
 from trialplate.engine.prepare import Prepared
 from trialplate.errors import SpecError
 from trialplate.record.frozen import Json
@@ -45,12 +46,17 @@ class Seats:
     by_name: Mapping[str, Seat]
     scorers: Mapping[str, Sequence[tuple[Scorer, ScorerObject]]]
     """By case id."""
+    helpers: Mapping[str, Helper]
+    """Those that scorers of this run ask, by name."""
+    scorer_texts: Mapping[str, Mapping[tuple[str, str], Json]]
+    """Opened texts by the scorer's name."""
     secrets: Secrets
     clients: list[HttpClient]
 
     async def close(self) -> None:
-        """Close runners and connections."""
+        """Close runners, helpers and connections."""
         await asyncio.gather(*(seat.runner.close() for seat in self.by_name.values()))
+        await asyncio.gather(*(helper.close() for helper in self.helpers.values()))
         for client in self.clients:
             await client.close()
 
@@ -68,21 +74,36 @@ def open_seats(prepared: Prepared, environ: Mapping[str, str]) -> Iterator[Seats
 
     with ExitStack() as closing:
         cassettes: dict[str, Cassette] = {}
+
+        def context(item: Configuration, texts: Mapping[tuple[str, str], Json], place: str) -> RunnerContext:
+            return RunnerContext(
+                project=prepared.project,
+                environ=environ,
+                texts=texts,
+                cassette=_cassette(item, prepared, cassettes, closing),
+                http=client,
+                secrets=secrets,
+                place=place,
+            )
+
         seats: dict[str, Seat] = {}
         for item in prepared.plan.configurations:
-            if item.name not in prepared.matrix.counts:
-                continue
-            cassette = _cassette(item, prepared, cassettes, closing)
-            texts = _texts(item.texts, prepared.opened)
-            context = RunnerContext(
-                project=prepared.project, environ=environ, texts=texts, cassette=cassette, http=client, secrets=secrets
-            )
-            runner: Runner = plugins.load("runners", item.runner)(item, context)
-            seats[item.name] = Seat(item, runner, texts, _tools(item, prepared.opened, context))
+            if item.name in prepared.matrix.counts:
+                texts = _texts(item.texts, prepared.opened)
+                made = context(item, texts, "models")
+                runner: Runner = plugins.load("runners", item.runner)(item, made)
+                seats[item.name] = Seat(item, runner, texts, _tools(item, prepared.opened, made))
+        asked = {scorer.helper for case in prepared.matrix.cases for scorer in prepared.matrix.applicable(case)}
+        helpers: dict[str, Helper] = {}
+        for item in prepared.plan.helpers:
+            if item.name in asked:
+                texts = _texts(item.texts, prepared.opened)
+                helpers[item.name] = make_helper(item, context(item, texts, "helpers"))
         scoring = ScorerContext(
             project=prepared.project, environ=environ, remember=secrets.remember, scrub=secrets.scrub
         )
-        yield Seats(seats, _scorers(prepared, scoring), secrets, clients)
+        told = {item.name: _texts(item.texts, prepared.opened) for item in prepared.plan.scorers}
+        yield Seats(seats, _scorers(prepared, scoring), helpers, told, secrets, clients)
 
 
 def _cassette(

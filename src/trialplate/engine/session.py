@@ -59,14 +59,20 @@ class Finished:
     """How many trials of each configuration the budget or the time left out in this session."""
     purse: Purse | None = None
     """What the budget came to, if money was bounded."""
+    incompatible: int = 0
+    """Trials that nobody is ever asked, since their configuration does not take the case; of those that are skipped."""
 
     @property
     def exit_code(self) -> int:
-        """Return 0 if every trial was decided, 4 if not, 130 if somebody interrupted it."""
+        """Return 0 if no trial is unknown, 4 if one is, 130 if somebody interrupted it."""
         if self.reason == "interrupted":
             return EXIT_INTERRUPTED
-        undecided = self.counts.error + self.counts.skipped + self.counts.absent
-        return EXIT_INCOMPLETE if undecided else EXIT_DONE
+        return EXIT_INCOMPLETE if self.unknown else EXIT_DONE
+
+    @property
+    def unknown(self) -> int:
+        """Return the number of trials that are neither decided nor incompatible."""
+        return self.counts.error + self.counts.skipped + self.counts.absent - self.incompatible
 
 
 class Session:
@@ -116,13 +122,18 @@ class Session:
     async def _drive(self, trial: TrialRunner, seats: Seats, at_once: int, watch: Watch) -> str:
         """Run every trial; returns why the session ended."""
         admission = self._admission(trial)
-        lanes = {name: lane_of(self.prepared.matrix, name, trial.may_try) for name in self.prepared.matrix.counts}
+        trial.pace = admission.pace
+        asked = self.prepared.asked
+        lanes = {name: lane_of(asked, name, trial.may_try) for name in asked.counts}
         schedule = Schedule(lanes, trial, admission, at_once)
         stop = Stop(admission.pace.wave)
         beats = [asyncio.create_task(self._beat(SYNC_EVERY_S, self.record.maybe_sync, stop))]
         beats.append(asyncio.create_task(self._beat(PIN_EVERY_S, self.pin, stop)))
         beats.append(asyncio.create_task(self._beat(LOOK_EVERY_S, lambda: watch.beat(schedule.waiting()), stop)))
         watch.begun(self.tally)
+        for key in self.prepared.incompatible_trials():
+            if self.before.wants(key):
+                watch.ended(trial.leave_out(key), self.tally)
 
         def done(end: TrialEnd) -> None:
             stop.saw(end)
@@ -150,7 +161,7 @@ class Session:
         """Return what bounds this session: the plan's budget, or what the command line says over it."""
         plan, now = self.prepared.plan, Monotonic.now()
         bounds = self.prepared.bounds
-        budget = laid_over(plan.budget, plan.configurations, self.ceiling) or Budget()
+        budget = laid_over(plan.budget, (*plan.configurations, *plan.helpers), self.ceiling) or Budget()
         bounded = budget.cost_nano is not None and plan.cache != "replay"  # a replay spends nothing
         self.purse = Purse(budget.cost_nano or 0, self.before.spent_nano) if bounded else None
         ends_at = None if budget.wall_time_ms is None else now + budget.wall_time_ms / 1000
@@ -181,7 +192,7 @@ class Session:
         An interrupted run has no run.end: it stays an open attempt until it is resumed or waived.
         """
         counts = self.tally.counts()
-        complete = reason == "complete" and not counts.absent and not counts.skipped
+        complete = reason == "complete" and not counts.absent and counts.skipped == self.tally.incompatible
         self.record.write("run.close", codec.to_json(RunClose(complete=complete, reason=reason, counts=counts)))
         self.record.sync()
         size, root = self.record.size, self.record.root_digest
@@ -196,7 +207,16 @@ class Session:
                 counts=counts,
             )
             self.writer.append("run.end", codec.to_json(end))
-        return Finished(self.run_id, self.folder, reason, counts, self.tally.causes, self.tally.left_out, self.purse)
+        return Finished(
+            self.run_id,
+            self.folder,
+            reason,
+            counts,
+            self.tally.causes,
+            self.tally.left_out,
+            self.purse,
+            self.tally.incompatible,
+        )
 
 
 @contextmanager

@@ -31,6 +31,11 @@ class Sums:
     costs_unknown: int = 0
     spent_unknown: int = 0
     """Attempts that were paid for, nobody knows how much."""
+    helper_nano: int = 0
+    """Known cost of helpers, apart from the configuration's own."""
+    helper_spent_nano: int = 0
+    helpers_unknown: int = 0
+    """Attempts whose helpers cost nobody knows how much."""
     reasked: int = 0
     """Trials asked again after an attempt that was lost, cut off, or had begun to be answered."""
 
@@ -54,6 +59,8 @@ class Tally:
     """Attempts that began in this session and have not ended."""
     sums: dict[str, Sums] = field(default_factory=dict)
     """By configuration."""
+    incompatible: int = 0
+    """Trials that nobody is ever asked, since their configuration does not take the case; of those that are skipped."""
     left_out: dict[str, int] = field(default_factory=dict)
     """Trials of each configuration whose next attempt was not made, for want of money or time."""
     unpaid: frozenset[str] = frozenset()
@@ -63,6 +70,7 @@ class Tally:
         """Count what earlier sessions left."""
         for key, cell in cells.items():
             self._count(key[0], cell.final, _cause(cell), 1)
+            self.incompatible += cell.incompatible
             sums = self.of_configuration(key[0])
             sums.add(_metrics(cell), 1)
             sums.cost_nano += cell.cost_nano
@@ -70,6 +78,9 @@ class Tally:
             sums.spent_nano += cell.cost_nano if paid else 0
             sums.costs_unknown += cell.cost_unknown
             sums.spent_unknown += cell.cost_unknown and paid
+            sums.helper_nano += cell.helper_nano
+            sums.helper_spent_nano += 0 if cell.replayed else cell.helper_nano
+            sums.helpers_unknown += cell.helper_unknown
             self.attempts += cell.attempts
             self.replayed += cell.replayed
             sums.reasked += cell.reasked
@@ -81,7 +92,7 @@ class Tally:
             attempts: made in this session.
             reasked: in this session or before.
         """
-        replayed = any(call.replayed for call in last.calls)
+        replayed = any(call.replayed for call in (*last.calls, *last.helper_calls))
         sums = self.of_configuration(last.trial[0])
         if before is not None:
             self._count(last.trial[0], before.final, _cause(before), -1)
@@ -90,6 +101,7 @@ class Tally:
             self.replayed -= before.replayed
             sums.reasked -= before.reasked
         self._count(last.trial[0], last.outcome, last.cause, 1)
+        self.incompatible += last.outcome == "skipped" and last.cause == "incompatible"
         sums.add({name: micro(value) for name, value in last.metrics.items()}, 1)
         self.attempts += attempts
         self.replayed += replayed
@@ -125,6 +137,11 @@ class Tally:
         else:
             sums.cost_nano += end.cost.nano
             sums.spent_nano += end.cost.nano if paid else 0
+        if end.helper_cost is not None:
+            sums.helper_nano += end.helper_cost.nano
+            sums.helper_spent_nano += 0 if all(call.replayed for call in end.helper_calls) else end.helper_cost.nano
+        elif end.helper_calls:
+            sums.helpers_unknown += 1
 
     @property
     def causes(self) -> dict[str, int]:

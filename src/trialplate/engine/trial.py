@@ -16,7 +16,9 @@ from typing import NamedTuple
 from trialplate.engine.attachments import attachments_of
 from trialplate.engine.attempt import Judgement, judge_answer, judge_failure, part_reasoning, retry_delay_s
 from trialplate.engine.before import Before, Unscored
+from trialplate.engine.consultation import Consultation
 from trialplate.engine.forms import instructions_of, read_form, shape_of
+from trialplate.engine.pace import Pace
 from trialplate.engine.randomness import Randomness
 from trialplate.engine.seats import Seat, Seats
 from trialplate.engine.tally import Tally
@@ -44,7 +46,7 @@ class Journal:
 class OpenTrial:
     """A trial that has begun and not ended, between its attempts."""
 
-    __slots__ = ("asks", "attempts", "begun", "end", "key", "reasked", "recorded")
+    __slots__ = ("answered", "asks", "attempts", "begun", "end", "key", "place_given_back", "reasked", "recorded")
 
     def __init__(self, key: TrialKey, attempts: range, *, asks: bool, reasked: bool) -> None:
         self.key, self.attempts = key, attempts
@@ -57,6 +59,10 @@ class OpenTrial:
         """Of the last attempt of this session."""
         self.recorded: bool | None = None
         """Nobody would be asked, since a recorded answer would be replayed; None: nobody has looked yet."""
+        self.answered: Callable[[Usage | None], None] = lambda usage: None
+        """Told once the answer to the attempt under way has come, and helpers are asked about it."""
+        self.place_given_back = False
+        """The attempt under way has given back its place with its provider."""
 
     @property
     def number(self) -> int:
@@ -92,6 +98,9 @@ class TrialRunner:
         self.seats, self.cases, self.scorers = seats.by_name, cases, seats.scorers
         self.journal, self.tally = journal, tally
         self.secrets, self.scrub = seats.secrets, seats.secrets.scrub
+        self.pace: Pace | None = None
+        """What bounds how fast helpers are asked."""
+        self._helpers, self._scorer_texts = seats.helpers, seats.scorer_texts
         self.before, self._blob = before, blob
         self._random = Randomness()
         self._unbegun = {name: self._attempts_after(0, name) for name in self.seats}
@@ -150,7 +159,7 @@ class TrialRunner:
             return Step(end, None, None)
         number, last = trial.number, trial.number == trial.attempts[-1]
         trial.reasked = trial.reasked or trial.begun
-        end, failure, cancelled = await self._attempt(seat, trial.key, number, last=last)
+        end, failure, cancelled = await self._attempt(seat, trial, number, last=last)
         trial.begun = end.received > 0 or end.ended_by == "harness"
         trial.end = end
         if cancelled:
@@ -179,6 +188,13 @@ class TrialRunner:
             self.tally.trial_done(end, attempts=0, reasked=trial.reasked, before=cell)
         return end
 
+    def leave_out(self, key: TrialKey) -> TrialEnd:
+        """Write down that a trial is never asked, since its configuration does not take the case, and count it."""
+        end = TrialEnd(trial=key, attempt=1, outcome="skipped", cause="incompatible")
+        self.journal.line("trial.end", codec.to_json(end))
+        self.tally.trial_done(end, attempts=0, reasked=False, before=self.before.cells.get(key))
+        return end
+
     def abandon(self, trial: OpenTrial) -> None:
         """Count a trial as its attempts of this session left it."""
         if trial.end is not None:
@@ -198,8 +214,10 @@ class TrialRunner:
         answer = Answer(
             text=unscored.text, finish=earlier.finish, served=earlier.served, transcript=unscored.transcript
         )
+        asked = self._consultation(key, unscored.replies)
+        case = self.cases[key[1]]
         try:
-            judgement = await judge_answer(answer, self.cases[key[1]], seat.configuration, self.scorers[key[1]])
+            judgement = await judge_answer(answer, case, seat.configuration, self.scorers[key[1]], asked.context)
         except asyncio.CancelledError:
             judgement, cancelled = Judgement("error", "interrupted", ended_by="harness", error="interrupted"), True
         nothing = Usage(input=0, output=0)
@@ -221,7 +239,10 @@ class TrialRunner:
             answer_of=earlier.attempt,
             finish=earlier.finish,
             served=earlier.served,
-            private=earlier.private.replace(reason=None, error=None).replace(**told),
+            helper_calls=tuple(asked.calls),
+            helper_usage=asked.usage,
+            helper_cost=asked.cost,
+            private=self._with_replies(earlier.private.replace(reason=None, error=None).replace(**told), asked),
         )
         self.journal.line("trial.end", codec.to_json(end))
         self.tally.spent(end)
@@ -231,10 +252,32 @@ class TrialRunner:
             raise asyncio.CancelledError
         return end
 
+    def _consultation(self, key: TrialKey, earlier: Mapping[str, Sequence[Json]] | None = None) -> Consultation:
+        """Return what the scorers of an answer ask their helpers through."""
+        return Consultation(
+            self._helpers,
+            self.cases[key[1]],
+            key[2],
+            pace=self.pace,
+            request_id=self._random.request_id,
+            texts=self._scorer_texts,
+            earlier=earlier,
+            scrub=self.scrub,
+        )
+
+    def _with_replies(self, private: Private, asked: Consultation) -> Private:
+        """Journal what opens new replies, and return the private parts with them behind the earlier ones."""
+        replies = dict(private.replies)
+        for scorer, items in asked.replies.items():
+            found = self._committed({str(number): item for number, item in enumerate(items)})
+            replies[scorer] = (*replies.get(scorer, ()), *found.values())
+        return private.replace(replies=replies) if replies else private
+
     async def _attempt(
-        self, seat: Seat, key: TrialKey, attempt: int, *, last: bool
+        self, seat: Seat, trial: OpenTrial, attempt: int, *, last: bool
     ) -> tuple[TrialEnd, Failure | None, bool]:
         """Make one attempt: journal its start, ask, judge, journal its end; says whether it was cancelled."""
+        key = trial.key
         self.journal.line("trial.start", codec.to_json(TrialStart(trial=key, attempt=attempt)))
         self.tally.began()
         request = self._request(seat, key, attempt)
@@ -242,21 +285,24 @@ class TrialRunner:
         answer: Answer | None = None
         failure: Failure | None = None
         scorers = self.scorers[key[1]]
+        asked = self._consultation(key)
         try:
             tools = [seat.tools[item.name] for item in request.case.tools if item.name in seat.tools]
             answer = part_reasoning(self._scrubbed(await seat.runner.answer(request, tools)), seat.configuration)
             answer = read_form(answer, request.case, seat.configuration)
-            judgement = await judge_answer(answer, request.case, seat.configuration, scorers)
+            if self._helpers:
+                trial.answered(answer.usage)
+            judgement = await judge_answer(answer, request.case, seat.configuration, scorers, asked.context)
         except Failure as caught:
             failure = caught
             judgement = judge_failure(caught, seat.configuration, [scorer for scorer, _ in scorers])
         except asyncio.CancelledError:
             cut = Judgement("error", "interrupted", ended_by="harness", error="interrupted")
-            return self._end(key, attempt, cut, answer, None, seat, began, retry=False), None, True
+            return self._end(key, attempt, cut, answer, None, seat, began, asked, retry=False), None, True
         retry = judgement.transient and not last
         if retry and judgement.outcome != "error":
             judgement = Judgement("error", judgement.cause, True, judgement.ended_by, error=judgement.error)
-        return self._end(key, attempt, judgement, answer, failure, seat, began, retry=retry), failure, False
+        return self._end(key, attempt, judgement, answer, failure, seat, began, asked, retry=retry), failure, False
 
     def _end(
         self,
@@ -267,6 +313,7 @@ class TrialRunner:
         failure: Failure | None,
         seat: Seat,
         began: float,
+        asked: Consultation,
         *,
         retry: bool,
     ) -> TrialEnd:
@@ -293,7 +340,10 @@ class TrialRunner:
             served=self._served(far.served, key, answer) if far is not None else None,
             requests=tuple(i for i in (far.request_ids if far is not None else ()) if self._public(i, key, answer)),
             calls=far.calls if far is not None else (),
-            private=self._private(judgement, answer, key),
+            helper_calls=tuple(asked.calls),
+            helper_usage=asked.usage,
+            helper_cost=asked.cost,
+            private=self._with_replies(self._private(judgement, answer, key), asked),
         )
         self.journal.line("trial.end", codec.to_json(end))
         self.tally.spent(end)

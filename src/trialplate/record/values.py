@@ -94,6 +94,16 @@ class Case(Value):
     """Passages that scorers see and models never do."""
     files: tuple[CaseFile, ...] = ()
 
+    @property
+    def asked(self) -> Json:
+        """Return what tells one question from another: the input, with the digests of the files that it is about.
+
+        A trace asks what its input says, and without one itself: a second recording is no second question.
+        """
+        if not self.files:
+            return self.input or self.trace or ""
+        return {"input": self.input, "files": [file.digest for file in self.files]}
+
 
 class Selector(Value):
     """Which cases something applies to: every field given must match; a list matches by any of its values."""
@@ -123,8 +133,7 @@ class PlanCase(Value):
     suite: str | None = None
     commitment: Commitment
     asked: Commitment | None = None
-    """Commitment to the input alone, or without one to the trace's digest, so that the same question is recognised
-    under other tags or references."""
+    """Commitment to `Case.asked`, so that the same question is recognised under other tags or references."""
     opening: Opening | None = None
     """Present in a public test set only."""
 
@@ -239,6 +248,8 @@ class Configuration(Value):
     model_id: Short | None = None
     """The provider's id, asked for and expected back."""
     endpoint: str | None = None
+    interface: Literal["chat", "embeddings"] = "chat"
+    """What a helper is asked for."""
     settings: Mapping[str, Json] = {}
     """Sent or used as they are; never a text or a secret."""
     texts: tuple[PlanText, ...] = ()

@@ -24,7 +24,18 @@ __all__ = ["plain", "render", "safe"]
 _FORMULA = re.compile(r"[\s\u200b-\u200f\u2060-\u2064\ufeff\x00-\x1f\x7f-\x9f]*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 """What a spreadsheet may run, also behind what it leaves out: blanks, zero-width and control characters."""
 COLUMNS = ["configuration", "case", "repeat", "outcome", "cause", "verdict", "attempts"]
-MORE = ["cost", "currency", "input_tokens", "output_tokens", "latency_ms", "replayed", "reasked", "tags"]
+MORE = [
+    "cost",
+    "currency",
+    "helper_cost",
+    "helper_currency",
+    "input_tokens",
+    "output_tokens",
+    "latency_ms",
+    "replayed",
+    "reasked",
+    "tags",
+]
 
 
 def safe(text: str) -> str:
@@ -57,6 +68,7 @@ def _trials(reported: Reported) -> Iterator[str]:
     metrics = [name for name in reported.metrics if name != "trial_pass_rate"]
     yield _line([*COLUMNS, *map(safe, metrics), *MORE])
     prices = {item.name: item.pricing for item in record.plan.configurations}
+    helping = next((item.pricing.currency for item in record.plan.helpers if item.pricing is not None), None)
     tags = {case.id: ";".join(case.tags) for case in record.matrix.cases}
 
     def row(key: TrialKey, cell: Cell | None, end: TrialEnd | None) -> str:
@@ -76,6 +88,8 @@ def _trials(reported: Reported) -> Iterator[str]:
                 *(_number(end, name) for name in metrics),
                 _money(cell.cost_nano) if cell is not None and known else None,
                 pricing.currency if pricing is not None else None,
+                _money(cell.helper_nano) if helping and cell is not None and not cell.helper_unknown else None,
+                helping,
                 usage.input if usage is not None else None,
                 usage.output if usage is not None else None,
                 end.latency_ms if end is not None and cell is not None and cell.known else None,

@@ -97,6 +97,12 @@ def _configuration(item: ConfigurationSummary) -> Json:
             "known_nano": item.cost_known_nano,
             "unknown": item.cost_unknown,
         },
+        "helper_cost": {
+            "nano": item.helper_nano,
+            "currency": item.helper_currency or None,
+            "known_nano": item.helper_known_nano,
+            "unknown": item.helper_unknown,
+        },
         "latency": {
             "median_ms": None if latency is None else latency[0],
             "p95_ms": None if latency is None else latency[1],

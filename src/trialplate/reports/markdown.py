@@ -18,6 +18,8 @@ from trialplate.reports.words import (
     LABEL_COLUMNS,
     LABELS_WITHHELD,
     cost_text,
+    helper_text,
+    helpers_total,
     label_rows,
     label_text,
     metric_text,
@@ -42,6 +44,8 @@ def render(reported: Reported) -> Iterator[str]:
     yield ""
     yield from _numbers(reported)
     yield ""
+    if record.plan.helpers:
+        yield f"{helpers_total(reported.configurations)}  "
     for line in reading(record.plan):
         yield f"- {line}"
     for item in reported.configurations:
@@ -104,14 +108,16 @@ def _row(cells: Sequence[str]) -> str:
 
 def _numbers(reported: Reported) -> Iterator[str]:
     names = [code(name, in_table=True) for name in reported.metrics]
-    header = ["configuration", *names, *COUNTED, "cost", "median ms", "p95 ms"]
+    helped = ["helpers"] if reported.record.plan.helpers else []
+    header = ["configuration", *names, *COUNTED, "cost", *helped, "median ms", "p95 ms"]
     yield _row(header)
     yield _row(["---", *["---:"] * (len(header) - 1)])
     for item in reported.configurations:
         latency = ("-", "-") if item.latency_ms is None else (str(item.latency_ms[0]), str(item.latency_ms[1]))
         counts = [str(item.outcomes[word]) for word in COUNTED]
         means = [metric_text(metric) for metric in item.metrics]
-        yield _row([code(item.name, in_table=True), *means, *counts, cost_text(item), *latency])
+        costs = [cost_text(item), helper_text(item)][: 1 + len(helped)]
+        yield _row([code(item.name, in_table=True), *means, *counts, *costs, *latency])
 
 
 def _tags(reported: Reported) -> Iterator[str]:

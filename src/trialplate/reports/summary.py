@@ -59,6 +59,12 @@ class ConfigurationSummary:
     cost_unknown: int
     """Trials with an attempt of unknown cost."""
     currency: str
+    helper_nano: int | None
+    """Cost of helpers, apart from the candidate's; None while any call's is unknown, or no helper has a price."""
+    helper_known_nano: int
+    helper_unknown: int
+    """Trials with a helper call of unknown cost."""
+    helper_currency: str
     latency_ms: tuple[int, int] | None
     """Median and 95th percentile (nearest rank) over trials with an answer."""
     answered: int
@@ -130,6 +136,9 @@ def _summary(record: RecordView, name: str, rows: Rows) -> ConfigurationSummary:
     pricing = configuration.pricing
     unknown_cost = sum(1 for cell in begun if pricing is None or cell.cost_unknown or cell.running)
     known_cost = sum(cell.cost_nano for cell in begun)
+    helping = next((item.pricing.currency for item in record.plan.helpers if item.pricing is not None), "")
+    untold = sum(1 for cell in begun if cell.helper_unknown or (record.plan.helpers and cell.running))
+    helped = sum(cell.helper_nano for cell in begun)
     times = sorted(cell.latency_ms for cell in begun if cell.known)
     return ConfigurationSummary(
         name=name,
@@ -140,6 +149,10 @@ def _summary(record: RecordView, name: str, rows: Rows) -> ConfigurationSummary:
         cost_known_nano=known_cost,
         cost_unknown=unknown_cost,
         currency=pricing.currency if pricing is not None else "",
+        helper_nano=None if untold or not helping else helped,
+        helper_known_nano=helped,
+        helper_unknown=untold,
+        helper_currency=helping,
         latency_ms=_latency(times),
         answered=len(times),
         replayed=sum(cell.replayed for cell in begun),
@@ -172,7 +185,7 @@ def _metric(name: str, rows: Rows, matrix: Matrix) -> MetricSummary:
         if name == "trial_pass_rate":
             values.append([_pass_value(cell) for cell in repeats])
         elif any(name in scorer.metrics for scorer in matrix.applicable(case)):
-            values.append([cell.value(name) if cell is not None else None for cell in repeats])
+            values.append([_value(cell, name) for cell in repeats])
     cells = [value for row in values for value in row]
     known = [value for value in cells if value is not None]
     means = _repeat_means(values)
@@ -189,7 +202,12 @@ def _metric(name: str, rows: Rows, matrix: Matrix) -> MetricSummary:
 
 
 def _pass_value(cell: Cell | None) -> int | None:
-    return None if cell is None or not cell.known else MICRO if cell.outcome == "passed" else 0
+    return None if cell is None or not cell.settled else MICRO if cell.outcome == "passed" else 0
+
+
+def _value(cell: Cell | None, metric: str) -> int | None:
+    """Return the metric in millionths; nothing is measured of an incompatible trial, which counts as 0."""
+    return None if cell is None else 0 if cell.incompatible else cell.value(metric)
 
 
 def _repeat_means(values: Sequence[Sequence[int | None]]) -> list[Fraction]:

@@ -11,6 +11,8 @@ from trialplate.reports.words import (
     LABEL_COLUMNS,
     LABELS_WITHHELD,
     cost_text,
+    helper_text,
+    helpers_total,
     label_rows,
     label_text,
     metric_text,
@@ -41,6 +43,8 @@ def render(reported: Reported) -> Iterator[str]:
     yield ""
     yield from _table(reported)
     yield from reading(record.plan)
+    if record.plan.helpers:
+        yield helpers_total(reported.configurations)
     for item in reported.configurations:
         if notes := remarks(item):
             yield f"  {visible(item.name)}: {notes}"
@@ -53,11 +57,13 @@ def render(reported: Reported) -> Iterator[str]:
 
 
 def _table(reported: Reported) -> Iterator[str]:
-    rows = [["configuration", *reported.metrics, *COUNTED, "cost", "median ms", "p95 ms"]]
+    helped = ["helpers"] if reported.record.plan.helpers else []
+    rows = [["configuration", *reported.metrics, *COUNTED, "cost", *helped, "median ms", "p95 ms"]]
     for item in reported.configurations:
         latency = ("-", "-") if item.latency_ms is None else (str(item.latency_ms[0]), str(item.latency_ms[1]))
         counts = [str(item.outcomes[word]) for word in COUNTED]
-        rows.append([item.name, *map(metric_text, item.metrics), *counts, cost_text(item), *latency])
+        costs = [cost_text(item), helper_text(item)][: 1 + len(helped)]
+        rows.append([item.name, *map(metric_text, item.metrics), *counts, *costs, *latency])
     yield from aligned(rows)
 
 

@@ -14,6 +14,7 @@ from trialplate.reports.request_again import body_digest
 from trialplate.reports.trial_view import Attempt, CaseView, Trial
 from trialplate.reports.trials import answer_text, reasons_of
 from trialplate.reports.words import amount_text, share_text, trial_text
+from trialplate.verify.findings import counted
 from trialplate.verify.text import visible
 
 __all__ = ["block", "case_json", "case_lines", "money_text"]
@@ -91,6 +92,10 @@ def _end_lines(end: TrialEnd, view: CaseView, inner: str) -> Iterator[str]:
         if commitment is not None:
             held = view.texts.get(commitment)
             yield from block(label, None if held is None else answer_text(held), inner)
+    for scorer, replies in private.replies.items():
+        for number, commitment in enumerate(replies, 1):
+            held = view.texts.get(commitment)
+            yield from block(f"reply {number} to {visible(scorer)}", None if held is None else _reply_text(held), inner)
     if private.reason is not None and private.reason not in view.texts:
         yield from block("why", None, inner)
     elif private.reason is not None:
@@ -104,6 +109,13 @@ def _end_lines(end: TrialEnd, view: CaseView, inner: str) -> Iterator[str]:
         yield f"{inner}{line}"
 
 
+def _reply_text(held: Json) -> str:
+    """Return a helper's reply as it was kept, and why it was no verdict whatever stands in it."""
+    if isinstance(held, dict) and "unfit" in held:
+        return f"({held['unfit']}) {answer_text(held['text'])}"
+    return answer_text(held)
+
+
 def _fact_lines(end: TrialEnd, view: CaseView) -> Iterator[str]:
     """Yield what is known of a call beside its answer."""
     if end.answer_of is not None:
@@ -112,6 +124,9 @@ def _fact_lines(end: TrialEnd, view: CaseView) -> Iterator[str]:
         yield f"status: {end.status}"
     yield f"tokens: {_usage_text(end.usage)}"
     yield f"cost: {money_text(end.cost)}"
+    if end.helper_calls:
+        asked = counted(len(end.helper_calls), "call")
+        yield f"helpers: {asked}, tokens {_usage_text(end.helper_usage)}, cost {money_text(end.helper_cost)}"
     yield f"time: {end.latency_ms} ms at the far end, {end.wall_ms} ms in all; {end.received} bytes received"
     served = end.served
     if served is None and end.private.served is not None:

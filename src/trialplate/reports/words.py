@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from trialplate.record.values import Plan
@@ -14,7 +14,8 @@ from trialplate.verify.findings import counted
 from trialplate.verify.text import decimal_text, visible
 
 __all__ = ["COUNTED", "amount_text", "cost_text", "metric_text", "part_lines", "reading", "remarks", "share_text"]
-__all__ += ["LABELS_WITHHELD", "LABEL_COLUMNS", "label_rows", "label_text", "shortened", "trial_text"]
+__all__ += ["LABELS_WITHHELD", "LABEL_COLUMNS", "helper_text", "helpers_total", "label_rows", "label_text"]
+__all__ += ["shortened", "trial_text"]
 
 LABELS_WITHHELD = "labels are withheld: the answers are not shown here"
 LABEL_COLUMNS = ("precision", "recall", "F1", "support")
@@ -45,6 +46,21 @@ def cost_text(item: ConfigurationSummary) -> str:
     return amount_text(item.cost_nano, item.currency)
 
 
+def helper_text(item: ConfigurationSummary) -> str:
+    """Return what helpers cost for a configuration's answers, or that nobody knows."""
+    return "unknown" if item.helper_nano is None else amount_text(item.helper_nano, item.helper_currency)
+
+
+def helpers_total(items: Sequence[ConfigurationSummary]) -> str:
+    """Return what helpers cost in all, in words."""
+    known = sum(item.helper_known_nano for item in items)
+    unknown = sum(item.helper_unknown for item in items)
+    currency = next((item.helper_currency for item in items if item.helper_currency), "")
+    text = amount_text(known, currency) if currency else "an unknown amount"
+    more = f", and an unknown amount in {counted(unknown, 'trial')}" if unknown and currency else ""
+    return f"helpers cost {text}{more} in all, apart from the cost of the models"
+
+
 def amount_text(nano: int, currency: str) -> str:
     """Return an amount of money with so many digits that a little never looks like nothing."""
     return f"{decimal_text(Fraction(nano, 10**9), Fraction(0), digits=6)} {currency}"
@@ -60,6 +76,10 @@ def reading(plan: Plan) -> Iterator[str]:
     yield "means with the range of the repeats in brackets; a range says nothing about other cases"
     if plan.verdict.case != "all":
         yield f"a case passes if {plan.verdict.case} of its repeats pass"
+    if plan.helpers:
+        from trialplate.spec.helper_checks import related  # it brings the room of the author's files
+
+        yield from (f"{sentence}: it may favour its own answers" for _, sentence in related(plan))
 
 
 def remarks(item: ConfigurationSummary) -> str:

@@ -2,7 +2,8 @@
 """What became of each trial: attempts folded into cells, in the order in which the record tells them.
 
 A cell is known when its last attempt was decided. Everything else (an error, a lost attempt, nothing at all) leaves it
-unknown, which is neither a pass nor a fail nor absent. The engine counts with this fold and the verifier recounts with
+unknown, which is neither a pass nor a fail nor absent; but for one that is incompatible, which nobody ever asks: it is
+settled, without credit. The engine counts with this fold and the verifier recounts with
 it, so both mean the same by every number.
 """
 
@@ -33,6 +34,8 @@ FAR_END_RUNNERS = frozenset({"http", "command", "python", "agent"})
 """Runners whose far end is the thing under test: what it does once it was asked is its own."""
 SCORED_AGAIN = frozenset({"scorer", "interrupted"})
 """Causes of an error after an answer: a resumed run scores that answer again and asks nobody."""
+MOST_REPLIES = 2
+"""Replies of a helper about one answer, for ever: else whoever asks until the judge is kind finds a kind one."""
 FEWEST_AT_MOST = 20
 """However few retries a plan allows: the attempts that a trial may take over all resumes."""
 AFTER_DECIDED = "an attempt begins after a decided one"
@@ -86,6 +89,8 @@ class Cell:
         "cost_nano",
         "cost_unknown",
         "declared",
+        "helper_nano",
+        "helper_unknown",
         "latency_ms",
         "lost",
         "metrics",
@@ -93,6 +98,7 @@ class Cell:
         "reasked",
         "received",
         "replayed",
+        "replies",
         "retrying",
         "running",
         "unpriced",
@@ -110,6 +116,10 @@ class Cell:
         self.verdict: str | None = None
         self.metrics: Mapping[str, float] = {}
         self.replayed = False
+        self.replies: Mapping[str, tuple[str, ...]] = {}
+        """What helpers replied about the answer that nobody could score, as commitments."""
+        self.helper_nano = 0
+        self.helper_unknown = False
         self.reasked = False
         self.was_reasked = False
         """Before the attempt that is under way."""
@@ -129,6 +139,16 @@ class Cell:
     def known(self) -> bool:
         """Say whether the last attempt was decided."""
         return self.outcome in DECIDED and not self.running
+
+    @property
+    def incompatible(self) -> bool:
+        """Say whether it was never asked, since its configuration does not take what the case is made of."""
+        return self.outcome == "skipped" and self.cause == "incompatible"
+
+    @property
+    def settled(self) -> bool:
+        """Say whether nothing is left to try: it was decided, or cannot be asked."""
+        return self.known or self.incompatible
 
     @property
     def final(self) -> str:
@@ -155,7 +175,7 @@ class Board:
         if cell is None:
             cell = self.cells[body.trial] = Cell()
         wrong = None
-        if cell.known:
+        if cell.settled:
             wrong = AFTER_DECIDED
         elif body.attempt != cell.attempts + 1:
             wrong = f"attempt {body.attempt} follows attempt {cell.attempts}"
@@ -180,14 +200,21 @@ class Board:
         cell.outcome, cell.cause, cell.verdict = body.outcome, body.cause, body.verdict
         cell.metrics = body.metrics
         wrong = None
+        replayed = any(call.replayed for call in (*body.calls, *body.helper_calls))
+        replies = body.private.replies
         if body.answer_of is None:
-            cell.replayed = bool(body.calls) and any(call.replayed for call in body.calls)
-        else:  # nobody was asked: it is the earlier answer, as it came
-            cell.reasked = cell.was_reasked
+            cell.replayed = replayed
+        else:  # nobody was asked but helpers: it is the earlier answer, as it came, with what they had replied
+            cell.reasked, cell.replayed = cell.was_reasked, cell.replayed or replayed
             if cell.answer != (body.answer_of, body.private.answer) or body.calls:
                 wrong = f"scores again an answer that attempt {body.answer_of} did not leave unscored"
+            if any(replies.get(name, ())[: len(items)] != items for name, items in cell.replies.items()):
+                wrong = "an earlier reply about the answer is not there any more"
+        if any(len(items) > MOST_REPLIES for items in replies.values()):
+            wrong = f"a helper replied more than {MOST_REPLIES} times about one answer"
         again = body.outcome == "error" and body.cause in SCORED_AGAIN and body.private.answer is not None
         cell.answer = (body.attempt, body.private.answer) if again else None
+        cell.replies = replies if again else {}
         cell.received = body.received > 0 or body.ended_by == "harness"
         cell.latency_ms = body.latency_ms
         cell.declared |= body.usage is not None and body.usage.declared
@@ -196,17 +223,23 @@ class Board:
             cell.unpriced |= body.outcome in DECIDED or cell.received
         else:
             cell.cost_nano += body.cost.nano
+        if body.helper_cost is not None:
+            cell.helper_nano += body.helper_cost.nano
+        elif body.helper_calls:
+            cell.helper_unknown = True
         if body.retry and body.outcome != "error":
             wrong = "a decided attempt says that it will be tried again"
         return wrong
 
     def _skip(self, body: TrialEnd) -> str | None:
-        """Note a trial that a budget left out. It is no attempt: what had failed before stays an error."""
+        """Note a trial that was left out, by a budget or for good. It is no attempt: an error before it stays one."""
         cell = self.cells.get(body.trial) or Cell()
-        if cell.running or cell.known:
+        if cell.running or cell.settled:
             return f"attempt {body.attempt} is skipped after one that is {'under way' if cell.running else 'decided'}"
         if body.attempt != cell.attempts + 1:
             return f"attempt {body.attempt} is skipped after attempt {cell.attempts}"
+        if cell.attempts and body.cause == "incompatible":
+            return "is said to be incompatible, and was asked before"
         self.cells[body.trial] = cell
         if not cell.attempts:
             cell.outcome, cell.cause = body.outcome, body.cause

@@ -49,8 +49,8 @@ class Standing(Value):
 
 
 def doubtful(cell: Cell) -> bool:
-    """Say whether a rival's failure may lie in how it was asked."""
-    return cell.cause in DOUBTFUL
+    """Say whether a rival's failure may lie in how it was asked, or in what its plan says that it takes."""
+    return cell.cause in DOUBTFUL or cell.incompatible
 
 
 def cost_per_trial(pricing: Pricing | None, cells: Sequence[Cell | None], declared: bool) -> _Extremes:

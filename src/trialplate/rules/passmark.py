@@ -150,7 +150,8 @@ def _evidence(mark: PassMark, row: Row, selection: str, finished: bool) -> Itera
     begun = [cell for cell in cells if cell is not None]
     yield _demand("selection", selection == "full", "full", selection)
     yield _demand("finished", finished, "run.end", "run.end" if finished else "unfinished")
-    attempted = sum(1 for cell in begun if cell.final not in ("absent", "skipped"))
+    unfit = sum(1 for cell in begun if cell.incompatible)
+    attempted = sum(1 for cell in begun if cell.final not in ("absent", "skipped")) + unfit
     share = Fraction(attempted, total) if total else Fraction(0)
     met = total > 0 and share >= Fraction(wanted.complete)
     yield _demand("complete", met, f"at least {wanted.complete}", f"{attempted} of {total} trials")
@@ -159,13 +160,14 @@ def _evidence(mark: PassMark, row: Row, selection: str, finished: bool) -> Itera
         "calls", wanted.calls == "any" or not replayed, wanted.calls, f"{replayed} of {total} trials replayed"
     )
     reasked = sum(1 for cell in begun if cell.reasked)
-    met = Fraction(reasked) <= Fraction(wanted.reasked) * total
-    yield _demand("reasked", met, f"at most {wanted.reasked}", f"{reasked} of {total} cells")
+    asked = total - unfit  # what nobody could be asked makes nothing else rarer
+    met = Fraction(reasked) <= Fraction(wanted.reasked) * asked
+    yield _demand("reasked", met, f"at most {wanted.reasked}", f"{reasked} of {asked} cells")
     if wanted.infrastructure_errors is not None:
         errors = sum(1 for cell in begun if cell.final == "error")
-        met = Fraction(errors) <= Fraction(wanted.infrastructure_errors) * total
+        met = Fraction(errors) <= Fraction(wanted.infrastructure_errors) * asked
         yield _demand(
-            "infrastructure_errors", met, f"at most {wanted.infrastructure_errors}", f"{errors} of {total} cells"
+            "infrastructure_errors", met, f"at most {wanted.infrastructure_errors}", f"{errors} of {asked} cells"
         )
     yield _demand("cases", len(row) >= wanted.cases, f"at least {wanted.cases}", str(len(row)))
     fewest = min((len(repeats) for _, repeats in row), default=0)
@@ -243,7 +245,8 @@ def _told(
     else:
         if errors == "zero" and rule.at_most is not None:
             errors = "bound"  # 0 is the better value there: an outage must not keep a ceiling
-        told = _compared(rule, chosen, span_of(rule.of or "", chosen, fold, errors), errors)
+        ceiling = rule.at_most is not None
+        told = _compared(rule, chosen, span_of(rule.of or "", chosen, fold, errors, ceiling=ceiling), errors)
     if 0 < len(chosen) < rule.cases:
         told.update(result="inconclusive", reason="too_few_cases")
     return told
@@ -259,7 +262,7 @@ def _must_pass(row: Row, fold: Fold, errors: str) -> dict[str, Any]:
     cells = unknown = 0
     for case, repeats in row:
         cells += len(repeats)
-        unknown += sum(1 for cell in repeats if cell is None or not cell.known)
+        unknown += sum(1 for cell in repeats if cell is None or not cell.settled)
         worst, best = case_passes(repeats, fold, errors)
         if best is False:
             failed.append(case)
@@ -302,5 +305,5 @@ def _compared(rule: Rule, row: Row, span: Span, errors: str) -> dict[str, Any]:
 def _with_fewer_than(k: int, row: Row, errors: str) -> Iterable[str]:
     """Yield the cases with fewer repeats than k: a chance over k of them is not known, and not that of the others."""
     for case, repeats in row:
-        if sum(1 for cell in repeats if errors != "exclude" or (cell is not None and cell.known)) < k:
+        if sum(1 for cell in repeats if errors != "exclude" or (cell is not None and cell.settled)) < k:
             yield case

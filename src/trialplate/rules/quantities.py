@@ -70,22 +70,30 @@ def measured_cases(quantity: str, matrix: Matrix) -> set[str]:
     return {case.id for case in matrix.cases if any(quantity in s.metrics for s in matrix.applicable(case))}
 
 
-def span_of(quantity: str, row: Row, fold: Fold, errors: str) -> Span:
+def span_of(quantity: str, row: Row, fold: Fold, errors: str, *, ceiling: bool = False) -> Span:
     """Return the extremes of a quantity over the cases of a row.
+
+    An incompatible cell is known, and the worst that there is: nobody gains by not taking a case.
 
     Args:
         fold: how a case's repeats make the case's verdict.
         errors: "bound" keeps unknown cells at both extremes, "zero" puts them at 0, "exclude" leaves them out.
+        ceiling: less is better, so that the worst is 1 and not 0.
     """
+    worst = MICRO if ceiling else 0
+
+    def counted(value: Callable[[Cell], int | None]) -> Callable[[Cell], int | None]:
+        return lambda cell: worst if cell.incompatible else value(cell)
+
     if quantity == "case_pass_rate":
-        return _mean_of_cases(row, lambda repeats: case_passes(repeats, fold, errors))
+        return _mean_of_cases(row, lambda repeats: case_passes(repeats, fold, errors, ceiling=ceiling))
     if quantity == "trial_pass_rate":
-        return mean_extremes(row, _passed, errors, pooled=True)
+        return mean_extremes(row, counted(_passed), errors, pooled=True)
     if quantity == "error_rate":
-        return mean_extremes(row, _errored, "bound", pooled=True)
+        return mean_extremes(row, counted(_errored), "bound", pooled=True)
     if draws_of(quantity):
-        return _mean_of_cases(row, lambda repeats: within_draws(quantity, *_tally(repeats, errors)))
-    return mean_extremes(row, lambda cell: cell.value(quantity), errors, pooled=False)
+        return _mean_of_cases(row, lambda repeats: within_draws(quantity, *_tally(repeats, errors, ceiling)))
+    return mean_extremes(row, counted(lambda cell: cell.value(quantity)), errors, pooled=False)
 
 
 def _passed(cell: Cell) -> int | None:
@@ -134,7 +142,7 @@ def _mean_of_cases(row: Row, extremes: Callable[[list[Cell | None]], tuple[Fract
     cases = cells = unknown = 0
     for _, repeats in row:
         cells += len(repeats)
-        unknown += sum(1 for cell in repeats if cell is None or not cell.known)
+        unknown += sum(1 for cell in repeats if cell is None or not cell.settled)
         worst, best = extremes(repeats)
         if worst is None or best is None:
             continue
@@ -146,20 +154,23 @@ def _mean_of_cases(row: Row, extremes: Callable[[list[Cell | None]], tuple[Fract
     return Span(Fraction(low) / cases, Fraction(high) / cases, cells, cases, unknown)
 
 
-def _tally(repeats: list[Cell | None], errors: str) -> tuple[int, int, int]:
+def _tally(repeats: list[Cell | None], errors: str, ceiling: bool) -> tuple[int, int, int]:
     """Return how many repeats passed, how many may have, and of how many."""
     passed = sum(1 for cell in repeats if cell is not None and cell.known and cell.outcome == "passed")
-    unknown = sum(1 for cell in repeats if cell is None or not cell.known)
+    passed += sum(1 for cell in repeats if ceiling and cell is not None and cell.incompatible)
+    unknown = sum(1 for cell in repeats if cell is None or not cell.settled)
     total = len(repeats) - (unknown if errors == "exclude" else 0)
     return passed, passed + (unknown if errors == "bound" else 0), total
 
 
-def case_passes(repeats: list[Cell | None], fold: Fold, errors: str) -> tuple[bool | None, bool | None]:
+def case_passes(
+    repeats: list[Cell | None], fold: Fold, errors: str, *, ceiling: bool = False
+) -> tuple[bool | None, bool | None]:
     """Return whether a case passes with its unknown repeats failed, and with them passed; None if none is left.
 
     A majority is strictly more than half of the planned repeats, or of the known ones under "exclude".
     """
-    worst, best, total = _tally(repeats, errors)
+    worst, best, total = _tally(repeats, errors, ceiling)
     if not total:
         return None, None
 

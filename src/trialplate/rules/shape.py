@@ -56,6 +56,9 @@ def plan_problems(plan: Plan) -> Iterator[str]:
         yield "the matrix names a configuration that is not in the plan"
     if any(name in RATES or draws_of(name) for item in plan.scorers for name in item.metrics):
         yield "a scorer's metric has the name of a rate"
+    helpers = [item.name for item in plan.helpers]
+    if len({*helpers, *names}) < len(helpers) + len(names) or {s.helper for s in plan.scorers} - {*helpers, None}:
+        yield "a helper's name stands twice, or a scorer names one that is not in the plan"
     choose = plan.pass_mark.choose
     if len(costs_in(plan)) > 1:
         yield "choose compares costs in two currencies"

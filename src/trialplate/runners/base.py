@@ -225,6 +225,8 @@ class RunnerContext:
     """Returns the client that all runners share; called at the first request."""
     secrets: Secrets = field(default_factory=Secrets)
     """Every secret that was resolved; the engine scrubs with the same object."""
+    place: str = "models"
+    """The key of the author's file under which the configuration stands."""
 
 
 @runtime_checkable

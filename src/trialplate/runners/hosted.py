@@ -20,7 +20,7 @@ from trialplate.runners.conversation import converse
 from trialplate.runners.exchanges import Exchanges, send
 from trialplate.transport.http import HttpReply, HttpRequest
 
-__all__ = ["HostedRunner", "Provider", "make", "provider_module"]
+__all__ = ["HostedRunner", "Provider", "key_of", "make", "provider_module"]
 
 
 class Provider(Protocol):
@@ -56,6 +56,19 @@ def make(configuration: Configuration, context: RunnerContext) -> HostedRunner:
     return HostedRunner(configuration, context, provider_module(configuration.runner))
 
 
+def key_of(configuration: Configuration, context: RunnerContext) -> Mapping[str, str]:
+    """Return the headers that carry a configuration's key; none, if it names no variable.
+
+    Raises:
+        SpecError: the key is not in the environment.
+    """
+    if configuration.secret is None:
+        return {}
+    where = f"{context.place}.{configuration.model}.secret"
+    key = context.secrets.resolve(configuration.secret, context.environ, where=where)
+    return provider_module(configuration.runner).key_headers(key)
+
+
 class HostedRunner:
     """Asks one configuration's provider."""
 
@@ -65,11 +78,7 @@ class HostedRunner:
         self._context = context
         self._provider = provider
         self._exchanges = Exchanges(configuration, context)
-        self._key: Mapping[str, str] = {}
-        if configuration.secret is not None and not self._exchanges.replays:
-            where = f"models.{configuration.model}.secret"
-            key = context.secrets.resolve(configuration.secret, context.environ, where=where)
-            self._key = provider.key_headers(key)
+        self._key = {} if self._exchanges.replays else key_of(configuration, context)
 
     async def answer(self, request: Request, tools: Sequence[OfferedTool] = ()) -> Answer:
         """Make one attempt, with as many exchanges as its tools take.

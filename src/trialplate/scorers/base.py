@@ -8,18 +8,28 @@ and the plan, so that the same score can be worked out again from these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
 from trialplate.errors import SpecError
 from trialplate.record import values
-from trialplate.record.entries import Usage
 from trialplate.record.frozen import Json
-from trialplate.record.values import Case
+from trialplate.record.values import Case, PlanText
 
-__all__ = ["NO_CONTEXT", "Score", "Scorer", "ScorerContext", "ScorerError", "ScorerInContext", "Texts"]
+__all__ = [
+    "NO_CONTEXT",
+    "Ask",
+    "Question",
+    "Reply",
+    "Score",
+    "Scorer",
+    "ScorerContext",
+    "ScorerError",
+    "ScorerInContext",
+    "Texts",
+]
 __all__ += ["expected", "pass_or_fail", "quoted", "refusal", "require_settings", "text_of"]
 
 Texts = Mapping[tuple[str, str], Json]
@@ -44,8 +54,37 @@ class Score:
     """None leaves the trial's verdict to the other scorers."""
     reason: str = ""
     """One sentence for a person: what was expected, and the beginning of what came."""
-    usage: Usage | None = None
-    """Of a helper that the scorer asked; None if it asked none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a scorer asks its helper."""
+
+    text: str = ""
+    """To a judge: the whole prompt, without the documents."""
+    documents: tuple[PlanText, ...] = ()
+    """Of the scorer: they stand before the prompt, as a model's stand before its question."""
+    texts: tuple[str, ...] = ()
+    """To an embedder: what is to be embedded; none is empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a helper replied: whatever came, from the model that was asked."""
+
+    text: str = ""
+    """Of a judge; may hold lone surrogates. Never the word for nothing: a reply without content is an empty text."""
+    unfit: str | None = None
+    """Why it is no verdict whatever stands in it: it is a refusal, or was cut off."""
+    vectors: tuple[tuple[float, ...], ...] = ()
+    """Of an embedder, in the order of the texts."""
+
+
+Ask = Callable[[Question], Awaitable[Reply]]
+
+
+async def _nobody(question: Question) -> Reply:
+    raise ScorerError("its helper is not asked here")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +101,10 @@ class ScorerContext:
     """Replaces known secrets in a text that will be kept."""
     transcript: Json | None = None
     """What came with the answer and is none: turns, calls of tools, reasoning. None: nothing did."""
+    ask: Ask = _nobody
+    """Asks the scorer's helper about this answer. Raises `ScorerError` if no reply came, with what went wrong."""
+    replies: tuple[Reply, ...] = ()
+    """What the helper replied about this very answer in earlier attempts, in order: it is read again first."""
 
 
 NO_CONTEXT = ScorerContext()
@@ -96,7 +139,8 @@ class ScorerInContext:
         Raises:
             ScorerError: it cannot be scored.
         """
-        return await self._scorer.score(case, answer, replace(self._context, transcript=context.transcript))
+        own = replace(self._context, ask=context.ask, replies=context.replies, transcript=context.transcript)
+        return await self._scorer.score(case, answer, own)
 
 
 def refusal(scorer: values.Scorer, message: str, hint: str) -> SpecError:

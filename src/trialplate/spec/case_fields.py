@@ -11,48 +11,30 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn, Protocol, get_args
+from typing import Any, NoReturn, get_args
 
 from trialplate.errors import SpecError
 from trialplate.record import values
 from trialplate.record.frozen import Json
-from trialplate.record.values import Case, CaseFile
+from trialplate.record.values import Case
 from trialplate.rules.passmark import NO_VALUE
-from trialplate.spec.case_files import Check, check_trace
+from trialplate.spec.case_files import Beside, case_files
 from trialplate.spec.case_forms import FORM_KEYS, check_form, form_fields
-from trialplate.spec.document import Document, Path, named, plain
-from trialplate.spec.later import CASE_FIELDS, CASE_FILE_FIELDS
+from trialplate.spec.document import Document, plain
+from trialplate.spec.later import CASE_FIELDS
 from trialplate.spec.nearest import nearest, suggestion
 
-__all__ = ["COLUMNS", "KEYS", "Pin", "check_columns", "from_cells", "from_document"]
+__all__ = ["COLUMNS", "KEYS", "check_columns", "from_cells", "from_document"]
 
 COLUMNS = frozenset({"id", "input", "reference", "references", "expected", "tags", "suite", "kind", "context"})
 COLUMNS |= {"answer_format"}
 """Columns that are read; any other goes to `meta` as a text."""
 KEYS = frozenset({*COLUMNS, *FORM_KEYS, "meta", "files", "trace"})
 MAX_TAG = 128
-MAX_FILES = 100
-"""Files of one case."""
-
-
-class Pin(Protocol):
-    """Tells the digest of a file that a case names."""
-
-    def __call__(self, path: str, where: str, check: Check | None = None) -> str:
-        """Return the digest of its bytes, once `check` has seen them.
-
-        Args:
-            path: as it is written.
-            where: the place that names it.
-            check: refuses bytes that cannot be used.
-        """
-        ...
 
 
 _REFERENCES = ("reference", "references", "expected")
 _ID = re.compile(values.CaseId.__metadata__[0].regex)  # type: ignore[attr-defined]
-_MEDIA_TYPE = re.compile("[a-z0-9][a-z0-9!#$&^_.+-]{0,62}/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}")
-_FILE_KEYS = frozenset({"name", "path", "type"})
 _ASKED = ("answer_format", "max_turns", "tools", "files")
 """What a recorded run cannot have: nobody is asked."""
 _NO_CELLS = (FORM_KEYS | {"files", "trace"}) - COLUMNS
@@ -111,19 +93,19 @@ def from_cells(cells: Mapping[str, str], automatic_id: str | None, where: str) -
     )
 
 
-def from_document(document: Document, automatic_id: str, pin: Pin) -> Case:
+def from_document(document: Document, automatic_id: str, beside: Beside) -> Case:
     """Return the case of one JSON object or YAML mapping.
 
     Args:
         document: the case by itself; its places are those of its file.
         automatic_id: the id, if it has none.
-        pin: gives the digest of a file that it names.
+        beside: the file of cases that it stands in.
     """
     value, where = document.value, document.where(())
     if not isinstance(value, dict):
         _refuse(where, "a case is an object with keys", 'write {"id": "q1", "input": "...", "reference": "..."}')
     _check_keys(value, document)
-    recorded = _trace(document, pin)
+    recorded = _trace(document, beside)
     if "kind" in value:
         _check_kind(value["kind"], recorded is not None, document.where(("kind",)))
     meta = value.get("meta", {})
@@ -145,7 +127,7 @@ def from_document(document: Document, automatic_id: str, pin: Pin) -> Case:
         suite=value.get("suite"),
         meta=plain(meta),
         context=_context(document),
-        files=_files(document, pin),
+        files=case_files(document, beside),
         **form,
     )
 
@@ -206,51 +188,12 @@ def _context(document: Document) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _files(document: Document, pin: Pin) -> tuple[CaseFile, ...]:
-    """Return the files of a case, each by its digest, in the order in which they are written."""
-    found = document.value.get("files", [])
-    form = "write files: [{name: picture, path: cat.png, type: image/png}]"
-    if not isinstance(found, list):
-        _refuse(document.where(("files",)), '"files" must be a list', form)
-    if len(found) > MAX_FILES:
-        _refuse(document.where(("files",)), f"more than {MAX_FILES} files in one case", "split the case")
-    made: list[CaseFile] = []
-    for index, item in enumerate(found):
-        file = _file(document, ("files", index), item, form, pin)
-        if any(file.name == other.name for other in made):
-            message = f'two files of the case are called "{file.name}"'
-            _refuse(document.where(("files", index, "name")), message, "give each a name of its own")
-        made.append(file)
-    return tuple(made)
-
-
-def _file(document: Document, path: Path, item: Any, form: str, pin: Pin) -> CaseFile:
-    if not isinstance(item, dict):
-        _refuse(document.where(path), f'"{named(path)}" must have name, path and type', form)
-    for name in item:
-        if name not in _FILE_KEYS:
-            later = CASE_FILE_FIELDS.get(name)
-            hint = suggestion(name, _FILE_KEYS) if later is None else "take it out for now"
-            _refuse(document.where((*path, name), key=True), later or f'unknown key "{name}"', hint)
-    for name in sorted(_FILE_KEYS):
-        if not isinstance(item.get(name), str):
-            what = "must be a text" if name in item else "is missing"
-            _refuse(document.where((*path, name)), f'"{name}" {what} in {named(path)}', form)
-    if not _ID.fullmatch(item["name"]) or item["name"] != item["name"].strip():
-        message = "the name of a file has 1 to 128 characters, no control characters and no spaces at its ends"
-        _refuse(document.where((*path, "name")), message, "rename it; it is what the file is called to a model")
-    if not _MEDIA_TYPE.fullmatch(item["type"]):
-        message = "expected a media type in lower case, without parameters"
-        _refuse(document.where((*path, "type")), f'"type": {message}', "write image/png, application/pdf, text/plain")
-    return CaseFile(name=item["name"], type=item["type"], digest=pin(item["path"], document.where((*path, "path"))))
-
-
 def _check_one(given: list[str], where: str) -> None:
     if len(given) > 1:
         _refuse(where, f"{' and '.join(given)} both say what is right", "keep one; references takes several")
 
 
-def _trace(document: Document, pin: Pin) -> str | None:
+def _trace(document: Document, beside: Beside) -> str | None:
     """Return the digest of the recorded run that a case is about, None if it is about none."""
     if "trace" not in document.value:
         return None
@@ -258,7 +201,7 @@ def _trace(document: Document, pin: Pin) -> str | None:
         if name in document.value:
             message = f'"{name}" is about how a model is asked, and a trace was asked elsewhere'
             _refuse(document.where((name,), key=True), message, "take one of the two out")
-    return pin(document.value["trace"], document.where(("trace",)), check_trace)
+    return beside.trace(document.value["trace"], document.where(("trace",)))
 
 
 def _check_kind(kind: str, has_trace: bool, where: str) -> None:

@@ -17,8 +17,10 @@ from trialplate.record.values import Case, Configuration, Evidence, Opening, Pla
 from trialplate.rules.cells import HOSTED_RUNNERS
 from trialplate.rules.quantities import RATES, draws_of, measured_cases
 from trialplate.spec.check_choose import check_choose, check_copies, check_draws, check_quantity
+from trialplate.spec.compatible_cases import check_compatible
 from trialplate.spec.document import Path
 from trialplate.spec.entries import RECORDED_RUNNERS
+from trialplate.spec.helper_checks import check_helpers
 from trialplate.spec.placeholders import fill_url
 from trialplate.spec.project import Project
 from trialplate.spec.reference_checks import check_references
@@ -42,11 +44,12 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
     matrix = narrow(plan, None)
     _check_metrics(plan.scorers, project.cases, where)
     _check_scored(plan.scorers, project)
-    warnings = list(check_references(plan.scorers, project))
+    warnings = [*check_references(plan.scorers, project), *check_helpers(plan, project)]
     _check_lines(plan, project)
     _check_urls(plan, project)
     _check_kinds(plan, matrix, project)
     _check_files(plan, matrix, project)
+    warnings += check_compatible(plan.configurations, matrix, {case.id: case for case in project.cases}, where)
     candidates = [item for item in plan.configurations if item.role == "candidate"]
     if not candidates:
         raise SpecError("every model has role: comparison", where=where(("models",)), hint="leave one to be accepted")
@@ -64,7 +67,9 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
         warnings.append(f"{where(('run', 'cache'))}: a replayed run decides nothing under evidence: {{calls: live}}")
     if plan.cache == "auto" and plan.pass_mark.evidence.calls == "live":
         warnings.append(f"{where(('run', 'cache'))}: a replayed trial leaves it open under evidence: {{calls: live}}")
-    if plan.cache in ("live", "auto") and not any(item.runner in RECORDED_RUNNERS for item in plan.configurations):
+    if plan.cache in ("live", "auto") and not any(
+        item.runner in RECORDED_RUNNERS for item in (*plan.configurations, *plan.helpers)
+    ):
         warnings.append(f"{where(('run', 'cache'))}: there is nothing to record: no model here is called")
     return tuple(warnings)
 

@@ -7,6 +7,7 @@ become commitments. A secret is only ever the NAME of an environment variable.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
@@ -24,8 +25,11 @@ from trialplate.spec.fields import (
     Text,
     check_path,
 )
+from trialplate.spec.media_types import MEDIA_TYPE, normal_type
+from trialplate.spec.nearest import suggestion
 from trialplate.spec.pricing import PricingForm
 from trialplate.spec.providers import provider_of
+from trialplate.spec.providers.base import ACCEPTED_WORDS
 from trialplate.spec.request_entries import HeaderName, RequestEntry, ResponseEntry, check_address
 
 __all__ = [
@@ -33,6 +37,7 @@ __all__ = [
     "Command",
     "CommandModel",
     "Function",
+    "HelperEntry",
     "HostedModel",
     "HttpModel",
     "ModelEntry",
@@ -48,12 +53,24 @@ __all__ = [
 
 RECORDED_RUNNERS = CALLING_RUNNERS | {"command"}
 """Runners whose exchanges can be recorded and replayed."""
+EMBEDDING_RUNNERS = ("openai", "openai-compatible")
+"""Runners that can ask for embeddings."""
+
+
+def _accepted(value: str) -> str:
+    """Check a media type, or a word for some."""
+    value = normal_type(value)
+    if value not in ACCEPTED_WORDS and not re.fullmatch(MEDIA_TYPE, value):
+        near = suggestion(value, ACCEPTED_WORDS)
+        words = f"expected text, image, document or a media type such as image/tiff, in lower case; {near}"
+        raise PydanticCustomError("media_type", words)
+    return value
 
 
 def _url(value: str) -> str:
     check_address(value)
     path = urlsplit(value).path.rstrip("/").lower()
-    for added in ("/chat/completions", "/messages"):
+    for added in ("/chat/completions", "/messages", "/embeddings"):
         if path.endswith(added):
             raise PydanticCustomError("url", f"expected the base address, to which {added} is added: leave that out")
     return value
@@ -184,12 +201,39 @@ class HostedModel(TextModel):
     system: Text | None = None
     served: Many[Short] = ()
     structured: Literal["native", "json_object", "text", False] | None = None
-    accepts: Many[Short] | None = None
+    accepts: Annotated[Many[Annotated[str, AfterValidator(_accepted)]], Field(min_length=1)] | None = None
 
     @model_validator(mode="after")
     def _has_an_address(self) -> HostedModel:
         if self.url is None and provider_of(self.runner).url is None:
             raise PydanticCustomError("url", '"url" is missing: this runner has no address of its own')
+        return self
+
+
+class HelperEntry(HostedModel):
+    """A model that scorers ask: a judge, or with `endpoint: embeddings` an embedder."""
+
+    endpoint: Literal["chat", "embeddings"] = "chat"
+
+    @model_validator(mode="after")
+    def _is_no_candidate(self) -> HelperEntry:
+        given = [key for key in ("role", "accepts", "subject") if key in self.model_fields_set]
+        if given:
+            raise PydanticCustomError("helper", f'"{given[0]}" is said of models, and this one only serves scorers')
+        if self.settings.documents:
+            raise PydanticCustomError("helper", "documents of a judge stand under its scorer, as documents:")
+        return self
+
+    @model_validator(mode="after")
+    def _can_embed(self) -> HelperEntry:
+        if self.endpoint == "embeddings":
+            if self.runner not in EMBEDDING_RUNNERS:
+                told = "; any server with POST /embeddings is asked by openai-compatible and its url"
+                message = f"endpoint: embeddings is asked by the runners {', '.join(EMBEDDING_RUNNERS)}{told}"
+                raise PydanticCustomError("embeddings", message)
+            given = [key for key in ("system", "structured", "answer") if key in self.model_fields_set]
+            if given:
+                raise PydanticCustomError("embeddings", f'"{given[0]}" says nothing to an embedder: take it out')
         return self
 
 

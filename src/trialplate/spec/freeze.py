@@ -19,7 +19,7 @@ from trialplate.errors import SpecError
 from trialplate.record import canonical, codec, log
 from trialplate.record.frozen import Json
 from trialplate.record.values import CacheMode, Case, Opening, Plan, PlanCase, PlanFile, PlanTestSet, Verdicts
-from trialplate.spec import resolve, resolve_scorers
+from trialplate.spec import resolve, resolve_helpers, resolve_scorers
 from trialplate.spec.checks import check, check_leaks
 from trialplate.spec.limits import Ceiling, budget_of, laid_over, providers_of
 from trialplate.spec.project import Project
@@ -60,24 +60,26 @@ def freeze(
     vault = resolve.Vault(secret)
     lines = resolve.matrix_lines(project)
     configurations, unpinned = resolve.configurations(project, vault)
+    helpers, served = resolve_helpers.helpers(project, vault)
     scorers, notes = resolve_scorers.scorers(project, vault.text)
     mode = cache or author.run.cache
     plan = Plan(
         name=author.name,
         test_set=_test_set(project, vault),
         configurations=configurations,
+        helpers=helpers,
         scorers=scorers,
         matrix=lines,
         verdict=Verdicts(trial=author.verdict.trial, case=author.verdict.case),
         pass_mark=resolve.pass_mark(project, configurations),
         concurrency=author.run.concurrency,
-        providers=providers_of(project, configurations),
-        budget=laid_over(budget_of(project), configurations, ceiling or Ceiling()),
+        providers=providers_of(project, (*configurations, *helpers)),
+        budget=laid_over(budget_of(project), (*configurations, *helpers), ceiling or Ceiling()),
         order=author.run.order,
         cache=mode,
         cassettes=_cassettes(project, mode),
         software=f"trialplate/{__version__}",
-        unpinned=(*unpinned, *notes),
+        unpinned=(*unpinned, *served, *notes),
     )
     warnings = (*project.warnings, *check(plan, project))
     check_leaks(plan, vault.openings)
@@ -147,7 +149,7 @@ def _test_set(project: Project, vault: resolve.Vault) -> PlanTestSet:
                 tags=case.tags,
                 suite=case.suite,
                 commitment=commitment,
-                asked=vault.commit("asked", case.input or case.trace),
+                asked=vault.commit("asked", case.asked),
                 opening=opening,
             )
         )

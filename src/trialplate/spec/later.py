@@ -19,7 +19,7 @@ from trialplate.spec.placeholders import INPUT
 from trialplate.spec.problems import Problem
 from trialplate.spec.providers import RUNNERS
 
-__all__ = ["CASE_FIELDS", "CASE_FILE_FIELDS", "LATER", "NEVER", "Refusal", "refuse"]
+__all__ = ["CASE_FIELDS", "LATER", "NEVER", "Refusal", "refuse"]
 
 _NOT_YET = "is not in this version"
 _HINT = "take it out for now"
@@ -54,14 +54,13 @@ def _later(path: str, what: str, *values: str, cut: int = 0, hint: str = _HINT) 
 
 _RUNNERS = ("agent",)
 _THIS_RUNNERS = f"runners: {', '.join(RUNNERS)}, http, command, python, trace, stand-in"
-_SCORERS = ("similarity", "container", "checks", "judge")
+_SCORERS = ("container", "checks")
 _THIS_SCORERS = "scorer types: exact, contains, regex, numeric, choice, json-schema, json-subset, value, label, "
-_THIS_SCORERS += "trajectory, command, python"
+_THIS_SCORERS += "trajectory, judge, similarity, command, python"
 _EACH = "take it out: each configuration is decided on by itself already"
 _ESTIMATE = "write basis: estimate, which compares the measured mean as it is"
 
 LATER: tuple[Refusal, ...] = (
-    _later("helpers", "a model that serves a scorer, such as a judge or an embedder,"),
     *(
         _later(f"tools.*.{key}", "a tool that runs in a container", cut=1, hint="a tool of this version has callable:")
         for key in ("image", "command", "parameter_files", "auxiliary_dir", "shared_dir", "dependencies")
@@ -114,7 +113,7 @@ def _never(path: str, sentence: str, hint: str) -> Refusal:
 
 def _reserved() -> Iterator[Refusal]:
     """Yield what may not stand in the settings of a model or of a profile."""
-    for place in ("models.*.settings", "profiles.*.settings"):
+    for place in ("models.*.settings", "profiles.*.settings", "helpers.*.settings"):
         for key in ("model", "messages", "stream_options"):
             yield _never(f"{place}.{key}", "is what the runner itself sends", "take it out")
         yield _never(f"{place}.n", "a trial asks for one answer", "take it out; repeats: N asks N times")
@@ -128,7 +127,8 @@ def _reserved() -> Iterator[Refusal]:
 NEVER: tuple[Refusal, ...] = (
     *_reserved(),
     *(
-        _never(f"models.*.{key}", f"{_IN_THE_PLAN} would be published", _BY_NAME)
+        _never(f"{place}.*.{key}", f"{_IN_THE_PLAN} would be published", _BY_NAME)
+        for place in ("models", "helpers")
         for key in ("api_key", "apikey", "authorization", "headers", "password", "token")
     ),
 )
@@ -148,18 +148,10 @@ CASE_FIELDS: dict[str, str] = {
 }
 """Fields of a case whose engine comes later: they would change the prompt or the score, so they are not ignored."""
 
-CASE_FILE_FIELDS: dict[str, str] = {
-    key: f'"{key}": {what} {_NOT_YET}'
-    for key, what in {
-        "access": "choosing how a model gets at a file",
-        "image_detail": "choosing how closely a model looks at an image",
-    }.items()
-}
-"""The same for a file of a case."""
-
 
 _WITH_PLACEHOLDERS = (
     *(f"models.*.{key}" for key in ("system", "argv", "shell", "url", "settings", "request")),
+    *(f"helpers.*.{key}" for key in ("system", "url", "settings")),
     "profiles.*.settings",
 )
 _TAKES_INPUT = ("url", "body")

@@ -8,7 +8,7 @@ estimate adds it up, a budget reserves it, a limit on tokens takes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,11 +16,12 @@ from trialplate.errors import SpecError
 from trialplate.record import canonical
 from trialplate.record.entries import Money, Usage
 from trialplate.record.frozen import Json
-from trialplate.record.matrix import Matrix
+from trialplate.record.matrix import Matrix, selects
 from trialplate.record.values import Budget, Case, Configuration, Plan, Provider
 from trialplate.rules.cost import cost_of
 from trialplate.spec.accounts import account_of
 from trialplate.spec.document import Path
+from trialplate.spec.judge_words import ASKS
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.project import Project
 from trialplate.spec.tool_entries import MAX_TURNS, RESULT_CHARACTERS
@@ -30,10 +31,14 @@ __all__ = [
     "AttemptBounds",
     "Bound",
     "Ceiling",
+    "HelperBounds",
     "budget_of",
     "check_limits",
     "laid_over",
+    "output_limit",
     "providers_of",
+    "tokens_in",
+    "tokens_of",
 ]
 
 OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
@@ -43,6 +48,8 @@ FORM_BYTES = 1200
 """What is said about the form of an answer, besides the author's words: the schema of a reply, twice."""
 PER_REQUEST = 16
 """Input tokens of what stands around the texts."""
+JUDGE_WORDS = 4096
+"""Bytes of the built-in words that a judge is told at most, in its second prompt too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +73,36 @@ class Bound(NamedTuple):
     """The output's limit is the configuration's own, and no guess."""
     cost: Money | None
     """None is an unknown price, never zero."""
+    helping: int | None = 0
+    """The most that the helpers of its scorers should cost, in 10^-9; None is an unknown price."""
+
+    @property
+    def whole(self) -> int | None:
+        """Return the most that it should cost with its helpers, in 10^-9; None is unknown."""
+        return None if self.cost is None or self.helping is None else self.cost.nano + self.helping
 
 
 class AttemptBounds:
     """The bound of an attempt of one configuration at each case; worked out when it is asked for, and kept."""
 
-    def __init__(self, configuration: Configuration, opened: Mapping[str, Json], cases: Mapping[str, Case]) -> None:
+    def __init__(
+        self,
+        configuration: Configuration,
+        opened: Mapping[str, Json],
+        cases: Mapping[str, Case],
+        helping: HelperBounds | None = None,
+    ) -> None:
         sent = [opened[text.commitment] for text in configuration.texts if text.role in ("system", "document", "body")]
         self._shared = sum(_bytes(text) + 64 for text in sent)
         self._tools = {tool.name: _bytes(opened[tool.texts[0].commitment]) + 64 for tool in configuration.tools}
         self._configuration, self._cases = configuration, cases
-        limits = [configuration.settings.get(name) for name in OUTPUT_LIMITS]
-        stated = [item for item in limits if isinstance(item, int) and not isinstance(item, bool) and item > 0]
-        self._output, self._stated = (max(stated), True) if stated else (UNSTATED_OUTPUT, False)
+        self._helping = helping
+        stated = output_limit(configuration)
+        self._output, self._stated = (UNSTATED_OUTPUT, False) if stated is None else (stated, True)
         self.asks = configuration.runner != "trace"
         """Somebody is asked, and paid."""
+        pricing = configuration.pricing
+        self._free = Money(nano=0, currency="USD" if pricing is None else pricing.currency)
         self._known: dict[str, Bound] = {}
         self._costs: dict[tuple[int, int], Money | None] = {}
         """By tokens: many cases are of a length."""
@@ -88,14 +110,12 @@ class AttemptBounds:
     def of(self, case_id: str) -> Bound:
         """Return the bound of one attempt: input tokens are at most a third of the UTF-8 bytes that are sent."""
         bound = self._known.get(case_id)
-        if bound is None and not self.asks:
-            currency = self._configuration.pricing.currency if self._configuration.pricing is not None else "USD"
-            bound = self._known[case_id] = Bound(0, 0, True, Money(nano=0, currency=currency))
         if bound is None:
-            tokens, output = self._tokens(self._cases[case_id])
+            tokens, output = self._tokens(self._cases[case_id]) if self.asks else (0, 0)
             if (tokens, output) not in self._costs:
-                self._costs[tokens, output] = self._cost(tokens, output)
-            bound = Bound(tokens, output, self._stated, self._costs[tokens, output])
+                self._costs[tokens, output] = _dearest(self._configuration, tokens, output) if self.asks else self._free
+            helping = 0 if self._helping is None else self._helping.cost(case_id, self._output)
+            bound = Bound(tokens, output, self._stated or not self.asks, self._costs[tokens, output], helping)
             self._known[case_id] = bound
         return bound
 
@@ -105,19 +125,83 @@ class AttemptBounds:
         form += 2 * _bytes(case.answer_schema) if case.answer_schema is not None else _bytes(case.answer_format or "")
         offered = [self._tools[tool.name] for tool in case.tools if tool.name in self._tools]
         size = self._shared + _bytes(case.input) + form + sum(offered)
-        tokens = -(-size // 3) + PER_REQUEST
+        tokens = tokens_of(size)
         several = bool(offered or self._configuration.settings.get("server_tools"))
         turns = (case.max_turns or MAX_TURNS) if several else 1
         grows = self._output + -(-RESULT_CHARACTERS // 3)
         return turns * tokens + grows * turns * (turns - 1) // 2, turns * self._output
 
-    def _cost(self, tokens: int, output: int) -> Money | None:
-        """Return the dearest that these tokens can be, whatever part of them is cached or reasoning."""
-        plain = Usage(input=tokens, output=output)
-        inputs = (plain, plain.replace(cache_write=tokens), plain.replace(cache_read=tokens))
-        usages = (usage.replace(reasoning=thought) for usage in inputs for thought in (0, output))
-        costs = [cost_of(self._configuration.pricing, usage) for usage in usages]
-        return max((item for item in costs if item is not None), key=lambda item: item.nano, default=None)
+
+class HelperBounds:
+    """The most that the helpers of a case's scorers should take for one answer."""
+
+    def __init__(self, plan: Plan, opened: Mapping[str, Json], cases: Mapping[str, Case]) -> None:
+        self._helpers = {item.name: item for item in plan.helpers}
+        self._asking = [scorer for scorer in plan.scorers if scorer.helper in self._helpers]
+        self._sizes = {
+            scorer.name: sum(
+                _bytes(opened[text.commitment]) + 64
+                for text in (*scorer.texts, *self._helpers[scorer.helper or ""].texts)
+            )
+            for scorer in self._asking
+        }
+        self._cases = cases
+        self._known: dict[tuple[str, int], int | None] = {}
+
+    def of(self, case_id: str, answer: int) -> Iterator[tuple[str, int, int, Money | None]]:
+        """Yield helper, input tokens, output tokens and cost for each scorer that asks one about a case.
+
+        Args:
+            answer: the tokens of the longest answer that may be scored.
+        """
+        case = self._cases[case_id]
+        held = [case.input, case.answer_format or "", *case.references, *case.context]
+        for scorer in self._asking:
+            if not selects(scorer.cases, case):
+                continue
+            helper = self._helpers[scorer.helper or ""]
+            judges = helper.interface == "chat"
+            said = held if judges else case.references
+            size = self._sizes[scorer.name] + (JUDGE_WORDS if judges else 0) + sum(_bytes(item) + 8 for item in said)
+            number = ASKS if judges else 1
+            tokens = number * (tokens_of(size) + answer)
+            output = number * (output_limit(helper) or UNSTATED_OUTPUT) if judges else 0
+            yield helper.name, tokens, output, _dearest(helper, tokens, output)
+
+    def cost(self, case_id: str, answer: int) -> int | None:
+        """Return what all of them together should cost at most, in 10^-9; None is an unknown price."""
+        if (case_id, answer) not in self._known:
+            costs = [cost for _, _, _, cost in self.of(case_id, answer)]
+            known = [cost.nano for cost in costs if cost is not None]
+            self._known[case_id, answer] = sum(known) if len(known) == len(costs) else None
+        return self._known[case_id, answer]
+
+
+def output_limit(configuration: Configuration) -> int | None:
+    """Return the output tokens that a configuration allows itself; None if it states no limit."""
+    limits = [configuration.settings.get(name) for name in OUTPUT_LIMITS]
+    return max(
+        (item for item in limits if isinstance(item, int) and not isinstance(item, bool) and item > 0), default=None
+    )
+
+
+def tokens_of(size: int) -> int:
+    """Return the input tokens that so many bytes of UTF-8 come to at most: a third of them, and what stands around."""
+    return -(-size // 3) + PER_REQUEST
+
+
+def tokens_in(texts: Iterable[str]) -> int:
+    """Return the input tokens that some texts come to at most."""
+    return tokens_of(sum(map(_bytes, texts)))
+
+
+def _dearest(configuration: Configuration, tokens: int, output: int) -> Money | None:
+    """Return the dearest that these tokens can be, whatever part of them is cached or reasoning."""
+    plain = Usage(input=tokens, output=output)
+    inputs = (plain, plain.replace(cache_write=tokens), plain.replace(cache_read=tokens))
+    usages = (usage.replace(reasoning=thought) for usage in inputs for thought in (0, output))
+    costs = [cost_of(configuration.pricing, usage) for usage in usages]
+    return max((item for item in costs if item is not None), key=lambda item: item.nano, default=None)
 
 
 def _bytes(text: Json) -> int:
@@ -193,7 +277,9 @@ def check_limits(plan: Plan, matrix: Matrix, bounds: Mapping[str, AttemptBounds]
     asked = [item for item in plan.configurations if item.name in matrix.counts and matrix.planned(item.name)]
     asked = [item for item in asked if bounds[item.name].asks]
     if plan.budget is not None and plan.budget.cost_nano is not None:
-        _check_prices(plan.budget, asked, where)
+        used = {scorer.helper for case in matrix.cases for scorer in matrix.applicable(case)}
+        helping = [item for item in plan.helpers if item.name in used]
+        _check_prices(plan.budget, asked, helping, where)
         if plan.cache != "auto":  # what is recorded costs nothing, however small the budget
             _check_any_fits(plan.budget, plan.budget.cost_nano, matrix, bounds)
     shared = {item.name: item for item in plan.providers}
@@ -208,17 +294,19 @@ def check_limits(plan: Plan, matrix: Matrix, bounds: Mapping[str, AttemptBounds]
                 _check_fits(item, matrix, bounds[item.name], limit, where(path))
 
 
-def _check_prices(budget: Budget, asked: Sequence[Configuration], where: Callable[[Path], str]) -> None:
-    for item in asked:
+def _check_prices(
+    budget: Budget, asked: Sequence[Configuration], helping: Sequence[Configuration], where: Callable[[Path], str]
+) -> None:
+    for item in (*asked, *helping):
         price = item.pricing
         if price is None or not (price.free or (price.input is not None and price.output is not None)):
             raise SpecError(
                 f'the price of "{item.model}" is unknown, and a budget cannot bound what it spends',
-                where=where(("models", item.model)),
+                where=where(("helpers" if item in helping else "models", item.model)),
                 hint="write pricing: with input and output, or pricing: free; or leave the budget out",
                 code="BUDGET-PRICE",
             )
-    currencies = _currencies(asked)
+    currencies = _currencies((*asked, *helping))
     if len(currencies) > 1 or (currencies and currencies[0] != budget.currency):
         told = f"the budget is in {budget.currency}, and prices are in {' and '.join(currencies)}"
         if len(currencies) > 1:
@@ -236,9 +324,9 @@ def _check_any_fits(budget: Budget, limit: int, matrix: Matrix, bounds: Mapping[
     least: tuple[int, str, str] | None = None
     for name, row in matrix.counts.items():
         for case, repeats in zip(matrix.cases, row, strict=True):
-            money = bounds[name].of(case.id).cost if repeats else None
-            if money is not None and (least is None or money.nano < least[0]):
-                least = money.nano, name, case.id
+            nano = bounds[name].of(case.id).whole if repeats else None
+            if nano is not None and (least is None or nano < least[0]):
+                least = nano, name, case.id
     if least is not None and least[0] > limit:
         nano, name, case_id = least
         raise SpecError(

@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from trialplate.record.values import CacheMode
+from trialplate.spec.case_files import Access, Detail
 from trialplate.spec.case_forms import MOST_TURNS
-from trialplate.spec.entries import ModelEntry, Profile, ProviderEntry
+from trialplate.spec.entries import HelperEntry, ModelEntry, Profile, ProviderEntry
 from trialplate.spec.fields import (
     Author,
     AuthorSelector,
@@ -35,12 +36,17 @@ __all__ = ["AuthorPlan", "BudgetEntry", "MatrixEntry", "RunEntry", "TestSetEntry
 
 
 class Defaults(Author):
-    """What every case of a file gets: suite and context where it has none, tags and meta beside its own."""
+    """What every case of a file gets: suite and context where it has none, tags and meta beside its own.
+
+    Its files get `access` and `image_detail` where they do not say them.
+    """
 
     suite: Text | None = None
     tags: Many[Text] = ()
     meta: dict[str, Any] = {}  # noqa: RUF012  the models are frozen and copy their defaults
     context: OneOrMany[str] = ()
+    access: Annotated[Many[Access], Field(min_length=1)] = ("native", "local")
+    image_detail: Detail | None = None
     answer_format: Text | None = None
     max_turns: Annotated[int, Field(ge=1, le=MOST_TURNS)] | None = None
     tools: Many[Any] = ()
@@ -111,6 +117,7 @@ class AuthorPlan(Author):
     models: Annotated[dict[Name, ModelEntry], Field(min_length=1)]
     pricing: PricingForm | None = None
     """Of models that say nothing, and whose provider says nothing."""
+    helpers: dict[Name, HelperEntry] = {}  # noqa: RUF012
     providers: dict[Short, ProviderEntry] = {}  # noqa: RUF012
     matrix: Annotated[Many[MatrixEntry], Field(min_length=1)] | None = None
     repeats: Annotated[int, Field(ge=1, le=10_000)]

@@ -3,7 +3,8 @@
 
 The only code of this room that touches files. It reads regular files inside the project's folder and nothing else: a
 path that leads out of it, also through a symbolic link, is refused. No environment variable is read, no program is
-started, nothing is written. After this, `freeze` is arithmetic.
+started, nothing is written, but by the `fetch` of a caller that may use the network. After this, `freeze` is
+arithmetic.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from trialplate.errors import SpecError
 from trialplate.record.frozen import Json
 from trialplate.record.values import Case
 from trialplate.spec import later, problems, test_sets, yaml_strict
 from trialplate.spec.answer_schemas import check_schema
-from trialplate.spec.case_files import CaseFiles
+from trialplate.spec.case_files import ACCESS, CaseFiles, Fetch
 from trialplate.spec.case_forms import case_tools
 from trialplate.spec.commands import doubtful_words, files_of
 from trialplate.spec.document import MAX_BYTES, Document, decode_utf8, plain
@@ -29,7 +31,7 @@ from trialplate.spec.functions import check_function
 from trialplate.spec.models import AuthorPlan, TestSetEntry
 from trialplate.spec.pins import pin_digest
 from trialplate.spec.reading import near_hint, read_inside
-from trialplate.spec.scorer_entries import JsonSchemaScorer
+from trialplate.spec.scorer_entries import JsonSchemaScorer, JudgeScorer
 
 __all__ = ["Project", "load_project"]
 
@@ -61,14 +63,18 @@ class Project:
     blobs: Mapping[str, str]
     """Where the bytes lie that cases name, in the project's folder, by their digest."""
     schemas: Mapping[str, Json]
-    """The schemas of scorers, by the scorer's name."""
+    """The schemas of scorers, by the scorer's name; those of a judge by its name, a space and their key."""
     cassettes: Mapping[str, str]
     """Digest of every cassette there is, by path."""
     warnings: tuple[str, ...] = ()
 
 
-def load_project(path: str | os.PathLike[str]) -> Project:
+def load_project(path: str | os.PathLike[str], fetch: Fetch | None = None) -> Project:
     """Read a project from its trialplate.yaml, or from the folder that holds it.
+
+    Args:
+        path: of either.
+        fetch: brings what cases name by an address and was not fetched before; None: nothing is fetched.
 
     Raises:
         SpecError: with file, line and column, for whatever cannot be used; all problems of the author's file at once.
@@ -80,7 +86,7 @@ def load_project(path: str | os.PathLike[str]) -> Project:
     author = problems.validated(AuthorPlan, document, remaining, found)
     problems.raise_problems(found)
     assert author is not None  # noqa: S101  no problem, so there is a model
-    files = CaseFiles(root)
+    files = CaseFiles(root, fetch)
     parts = [_part(document, author, index, root, files) for index in range(len(author.test_sets))]
     cases = test_sets.merge(parts, document.where(("test_sets",)))
     labels, contradictions = _labels(author.test_sets, parts)
@@ -156,6 +162,8 @@ def _part(document: Document, author: AuthorPlan, index: int, root: Path, files:
             max_turns=given.max_turns,
             tools=tools,
             files=files,
+            access=tuple(word for word in ACCESS if word in given.access),
+            image_detail=given.image_detail,
         )
     )
 
@@ -191,6 +199,11 @@ def _text_files(document: Document, author: AuthorPlan) -> Iterator[tuple[str, s
             settings.append((("models", name, "settings"), model.settings))
         if isinstance(model, StandInModel) and isinstance(model.answers, str):
             yield model.answers, document.where(("models", name, "answers"))
+    for name, entry in author.scorers.items():
+        if isinstance(entry, JudgeScorer):
+            place = ("scorers", name)
+            yield from ((file, document.where((*place, key))) for key, file in entry.texts())
+            yield from ((item, document.where((*place, "documents", i))) for i, item in enumerate(entry.documents))
     for path, given in settings:
         for index, item in enumerate(given.documents if given else ()):
             yield item, document.where((*path, "documents", index))
@@ -227,13 +240,18 @@ def _code(author: AuthorPlan) -> Iterator[tuple[Place, Command | Function]]:
 def _schemas(root: Path, document: Document, author: AuthorPlan) -> Iterator[tuple[str, Json, list[str]]]:
     """Yield the schema of every scorer that has one, by its name, with warnings."""
     for name, entry in author.scorers.items():
+        held: list[tuple[str, str, str | dict[str, Any]]] = []
         if isinstance(entry, JsonSchemaScorer):
-            place: Place = ("scorers", name, "schema")
-            if isinstance(entry.schema_, str):
-                data = read_inside(root, entry.schema_, document.where(place), MAX_BYTES)
-                yield name, *check_schema(yaml_strict.load(data, entry.schema_), ())
+            held.append((name, "schema", entry.schema_))
+        elif isinstance(entry, JudgeScorer):
+            held += [(f"{name} {key}", key, schema) for key, schema in entry.schemas()]
+        for key, label, schema in held:
+            place: Place = ("scorers", name, label)
+            if isinstance(schema, str):
+                data = read_inside(root, schema, document.where(place), MAX_BYTES)
+                yield key, *check_schema(yaml_strict.load(data, schema), ())
             else:
-                yield name, *check_schema(document, place)
+                yield key, *check_schema(document, place)
     for tool in author.tools:
         yield f"tools.{tool}", *check_schema(document, ("tools", tool, "parameters"))
 

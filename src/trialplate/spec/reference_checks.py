@@ -98,4 +98,5 @@ _CHECKS: dict[str, Callable[[Scorer], Callable[[Json], str]]] = {
     "json-subset": _of_json,
     "value": _no_problem,
     "label": _no_problem,
+    "similarity": _no_problem,
 }

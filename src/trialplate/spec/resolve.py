@@ -49,11 +49,11 @@ from trialplate.spec.nearest import suggestion
 from trialplate.spec.pricing import price_of
 from trialplate.spec.project import Project
 from trialplate.spec.providers import provider_of
-from trialplate.spec.providers.base import wrong_settings
+from trialplate.spec.providers.base import HostedProvider, media_types, wrong_settings
 from trialplate.spec.resolve_scorers import command_notes
 from trialplate.spec.stand_in import script
 
-__all__ = ["Vault", "configurations", "matrix_lines", "pass_mark"]
+__all__ = ["Vault", "common", "configurations", "documents", "endpoint_of", "hosted", "matrix_lines", "pass_mark"]
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -141,12 +141,12 @@ def configurations(project: Project, vault: Vault) -> tuple[tuple[Configuration,
         where = project.document.where(("models", model))
         if isinstance(entry, TextModel):
             settings = _overlaid(entry.settings, overlay.settings)
-            texts = _documents(settings, project, vault, where)
+            texts = documents(settings.documents, project, vault, where)
             if isinstance(entry, PythonModel):
                 fields, notes = _python(entry, model, settings, texts, project)
             else:
                 assert isinstance(entry, HostedModel)  # noqa: S101  there is no other
-                fields, notes = _hosted(entry, model, settings, texts, project, vault)
+                fields, notes = hosted(entry, model, settings, texts, project, vault)
         else:
             if overlay.settings is not None and (overlay.settings.sent() or overlay.settings.documents):
                 raise SpecError(
@@ -162,8 +162,8 @@ def configurations(project: Project, vault: Vault) -> tuple[tuple[Configuration,
                 fields, notes = {}, [f"{model}: that its traces are what its agent did is their author's word"]
             else:
                 fields, notes = _stand_in(entry, model, project, vault)
-        bare = Configuration(name=name, model=model, profile=profile, **_common(entry), **fields)
-        made.append(bare.replace(pricing=_price(entry, bare, project)))
+        bare = Configuration(name=name, model=model, profile=profile, **common(entry), **fields)
+        made.append(bare.replace(pricing=price(entry, bare, project)))
         unpinned += [note for note in notes if note not in unpinned]
     return tuple(made), tuple(unpinned)
 
@@ -176,7 +176,8 @@ def _overlaid(own: Settings, overlay: Settings | None) -> Settings:
     return Settings.model_validate({**own.sent(), **overlay.sent(), "documents": documents})
 
 
-def _common(entry: ModelEntry) -> dict[str, Any]:
+def common(entry: ModelEntry) -> dict[str, Any]:
+    """Return the fields of a configuration that every entry has, its price excepted."""
     return {
         "runner": entry.runner,
         "provider": entry.provider,
@@ -197,22 +198,30 @@ def _common(entry: ModelEntry) -> dict[str, Any]:
     }
 
 
-def _price(entry: ModelEntry, made: Configuration, project: Project) -> Pricing | None:
-    """Return the nearest price that is written: the model's, its provider's, the plan's; used whole."""
+def price(entry: ModelEntry, made: Configuration, project: Project, place: str = "models") -> Pricing | None:
+    """Return the nearest price that is written: the model's, its provider's, the plan's; used whole.
+
+    Args:
+        place: the key of the author's file under which the entry stands.
+    """
     author, account = project.author, account_of(made)
-    levels: list[tuple[Any, Place]] = [(entry.pricing, ("models", made.model, "pricing"))]
+    levels: list[tuple[Any, Place]] = [(entry.pricing, (place, made.model, "pricing"))]
     if account in author.providers:
         levels.append((author.providers[account].pricing, ("providers", account, "pricing")))
     levels.append((author.pricing, ("pricing",)))
-    form, place = next(((form, place) for form, place in levels if form is not None), (None, ()))
-    return price_of(form, made.runner, made.model_id, project.document.where(place))
+    form, found = next(((form, at) for form, at in levels if form is not None), (None, ()))
+    return price_of(form, made.runner, made.model_id, project.document.where(found))
 
 
-def _documents(settings: Settings, project: Project, vault: Vault, where: str) -> list[PlanText]:
-    """Return the documents of some settings, each once and none blank."""
+def documents(names: Sequence[str], project: Project, vault: Vault, where: str) -> list[PlanText]:
+    """Return documents by their files, each once and none blank.
+
+    Raises:
+        SpecError: one is named twice, or is blank.
+    """
     texts = []
-    for document in settings.documents:
-        if settings.documents.count(document) > 1:
+    for document in names:
+        if names.count(document) > 1:
             raise SpecError(f"the document {document} is named twice", where=where, hint="name each document once")
         if not project.texts[document].strip():
             raise SpecError(f"the document {document} is blank", where=where, hint="take it out, or write it")
@@ -220,20 +229,31 @@ def _documents(settings: Settings, project: Project, vault: Vault, where: str) -
     return texts
 
 
-def _hosted(
+def hosted(
     entry: HostedModel,
     model: str,
     settings: Settings,
     documents: list[PlanText],
     project: Project,
     vault: Vault,
+    place: str = "models",
+    provider: HostedProvider | None = None,
 ) -> tuple[dict[str, Any], list[str]]:
-    provider = provider_of(entry.runner, entry.model)
-    endpoint = _endpoint(entry.url or provider.url or "")
+    """Return the fields of a hosted model, and what cannot be pinned.
+
+    Args:
+        place: the key of the author's file under which it stands.
+        provider: what is known of its interface; by default that of its runner's chat.
+
+    Raises:
+        SpecError: a setting that cannot be sent.
+    """
+    provider = provider or provider_of(entry.runner, entry.model)
+    endpoint = endpoint_of(entry.url or provider.url or "")
     sent = {**provider.defaults, **plain(settings.sent())}
     for name, wrong, hint in wrong_settings(provider, sent):
-        place = project.document.where(("models", model, "settings", name))
-        raise SpecError(f'"{name}": {wrong}', where=place, hint=hint)
+        where = project.document.where((place, model, "settings", name))
+        raise SpecError(f'"{name}": {wrong}', where=where, hint=hint)
     system = [] if entry.system is None else [vault.text("system", entry.system)]
     formed = any(case.answer_format is not None or case.answer_schema is not None for case in project.cases)
     mode = "none" if entry.structured is False else entry.structured or provider.shape
@@ -247,7 +267,7 @@ def _hosted(
         "served": entry.served,
         "structured": mode if formed else None,
         "tools": tuple(_tools(project, vault)),
-        "accepts": tuple(sorted(set(accepts))) if any(case.files for case in project.cases) else None,
+        "accepts": media_types(provider, accepts) if any(case.files for case in project.cases) else None,
     }
     return fields, [f"{model}: what answers as {entry.model} at {endpoint} is the server's own word"]
 
@@ -280,7 +300,7 @@ def _tools(project: Project, vault: Vault) -> Iterator[PlanTool]:
             )
 
 
-def _endpoint(url: str, *, base: bool = True) -> str:
+def endpoint_of(url: str, *, base: bool = True) -> str:
     """Return one spelling of an address: host in lower case, no default port, no slash at the end of a base address."""
     parts = urlsplit(url)
     host = parts.hostname or ""
@@ -292,7 +312,7 @@ def _endpoint(url: str, *, base: bool = True) -> str:
 
 def _http(entry: HttpModel, model: str, vault: Vault) -> tuple[dict[str, Any], list[str]]:
     request, response = entry.request, entry.response.model_dump(exclude_none=True)
-    endpoint = _endpoint(request.url, base=False)
+    endpoint = endpoint_of(request.url, base=False)
     settings: dict[str, Json] = {"method": request.method}
     if request.headers:
         settings["headers"] = dict(sorted(request.headers.items()))

@@ -11,6 +11,7 @@ from trialplate.record.frozen import Json
 from trialplate.record.values import PlanFile, PlanText, Scorer
 from trialplate.spec.commands import files_of, words_of
 from trialplate.spec.project import Project
+from trialplate.spec.resolve_judges import judge_fields, similarity_fields
 from trialplate.spec.scorer_entries import (
     ChoiceScorer,
     CommandScorer,
@@ -18,11 +19,13 @@ from trialplate.spec.scorer_entries import (
     ExactScorer,
     JsonSchemaScorer,
     JsonSubsetScorer,
+    JudgeScorer,
     LabelScorer,
     NumericScorer,
     PythonScorer,
     RegexScorer,
     ScorerEntry,
+    SimilarityScorer,
     TrajectoryScorer,
     ValueScorer,
 )
@@ -47,9 +50,8 @@ def scorers(project: Project, commit: Commit) -> tuple[tuple[Scorer, ...], tuple
     for name, entry in _entries(project).items():
         fields, notes = _fields(name, entry, project, commit)
         unpinned += notes
-        made.append(
-            Scorer(name=name, type=entry.type, metric=entry.metric or name, cases=entry.cases.resolved(), **fields)
-        )
+        metric = entry.metric_names(name)[0] if isinstance(entry, JudgeScorer) else entry.metric or name
+        made.append(Scorer(name=name, type=entry.type, metric=metric, cases=entry.cases.resolved(), **fields))
     return tuple(made), tuple(unpinned)
 
 
@@ -95,6 +97,10 @@ def _fields(name: str, entry: ScorerEntry, project: Project, commit: Commit) -> 
         return {"settings": {"labels": entry.labels, "trim": entry.trim}}, []
     if isinstance(entry, TrajectoryScorer):
         return {"texts": (commit("rules", [rule.resolved() for rule in entry.rules], ""),)}, []
+    if isinstance(entry, JudgeScorer):
+        return judge_fields(name, entry, project, commit), []
+    if isinstance(entry, SimilarityScorer):
+        return similarity_fields(name, entry, project), []
     return _program(name, entry, project)
 
 

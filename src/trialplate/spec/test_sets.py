@@ -25,7 +25,7 @@ from trialplate.record.frozen import Json
 from trialplate.record.values import Case, CaseTool
 from trialplate.spec import csv_strict, json_places, yaml_strict
 from trialplate.spec.case_fields import COLUMNS, check_columns, from_cells, from_document
-from trialplate.spec.case_files import CaseFiles, Check
+from trialplate.spec.case_files import Access, Beside, CaseFiles, Detail
 from trialplate.spec.document import Document, Place, decode_utf8
 from trialplate.spec.nearest import suggestion
 
@@ -60,14 +60,14 @@ class Source:
     max_turns: int | None = None
     tools: tuple[CaseTool, ...] = ()
     files: CaseFiles | None = None
-    """Pins the files that its cases name; None: they cannot be read, and cases name none."""
+    """Reads the files that its cases name; None: they cannot be read, and cases name none."""
+    access: tuple[Access, ...] = ("native", "local")
+    image_detail: Detail | None = None
 
-    def pin(self, path: str, where: str, check: Check | None = None) -> str:
-        """Return the digest of a file that a case names, once `check` has seen its bytes."""
-        if self.files is None:
-            hint = "load the whole project"
-            raise SpecError(f"the file {path} of a case cannot be read here", where=where, hint=hint)
-        return self.files.pin(self.file, path, where, check)
+    @property
+    def beside(self) -> Beside:
+        """Return what its cases need to name files."""
+        return Beside(self.file, self.files, self.access, self.image_detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,9 @@ def _take(case: Case, place: str, cases: list[Case], places: dict[str, str]) -> 
 
 def _with_defaults(cases: Iterable[Case], source: Source) -> Iterator[Case]:
     """Give cases their file's tags and meta beside their own, and whatever else it says where they say nothing."""
-    if source == Source(source.file, source.data, files=source.files):
+    if source == Source(
+        source.file, source.data, files=source.files, access=source.access, image_detail=source.image_detail
+    ):
         yield from cases
         return
     for case in cases:
@@ -235,11 +237,11 @@ def _jsonl(source: Source) -> Iterator[_Found]:
             raise _on_line(problem, where) from None
         automatic = f"case-{number}"
         try:
-            case = from_document(Document(source.file, value, values={(): Place(number, 1)}), automatic, source.pin)
+            case = from_document(Document(source.file, value, values={(): Place(number, 1)}), automatic, source.beside)
         except SpecError:
             # Only now is it worth to find out where on the line its parts stand.
             text = raw.removesuffix(b"\r").decode()
-            case = from_document(json_places.load(text, source.file, line=number), automatic, source.pin)
+            case = from_document(json_places.load(text, source.file, line=number), automatic, source.beside)
         yield where, case, "id" not in value
 
 
@@ -249,7 +251,7 @@ def _listed(source: Source) -> tuple[list[_Found], Labels]:
 
     def take(document: Document) -> None:
         where = document.where(()).rpartition(":")[0]
-        case = from_document(document, f"case-{len(found) + 1}", source.pin)
+        case = from_document(document, f"case-{len(found) + 1}", source.beside)
         found.append((where, case, "id" not in document.value))
         if len(found) > MAX_CASES:
             raise SpecError(f"more than {MAX_CASES} cases", where=where, hint="split the test set")

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 from trialplate.record.frozen import Json
 from trialplate.record.matrix import attempt_key, mark_digest, narrow
+from trialplate.spec.case_files import Fetch
 from trialplate.spec.freeze import freeze, plain_digest, portable_digest
-from trialplate.spec.limits import AttemptBounds, check_limits
+from trialplate.spec.limits import AttemptBounds, HelperBounds, check_limits
 from trialplate.spec.project import load_project
 
 __all__ = ["Validation", "validate"]
@@ -59,18 +60,22 @@ class Validation:
     warnings: tuple[str, ...]
 
 
-def validate(path: str | os.PathLike[str]) -> Validation:
+def validate(path: str | os.PathLike[str], fetch: Fetch | None = None) -> Validation:
     """Check everything about a plan that can be checked without running it.
+
+    Args:
+        path, fetch: as `load_project` takes them.
 
     Raises:
         SpecError: the plan cannot be used.
     """
-    project = load_project(path)
+    project = load_project(path, fetch)
     frozen = freeze(project, bytes(32))
     plan, matrix = frozen.plan, narrow(frozen.plan, None)
     opened = {commitment: opening.value for commitment, opening in frozen.openings.items()}
     cases = {case.id: case for case in project.cases}
-    bounds = {item.name: AttemptBounds(item, opened, cases) for item in plan.configurations}
+    helping = HelperBounds(plan, opened, cases)
+    bounds = {item.name: AttemptBounds(item, opened, cases, helping) for item in plan.configurations}
     check_limits(plan, matrix, bounds, project.document.where)
     tags = Counter(tag for case in project.cases for tag in case.tags or (UNTAGGED,))
     applied = Counter(scorer.name for case in plan.test_set.cases for scorer in matrix.applicable(case))

@@ -17,6 +17,7 @@ from trialplate.rules.cells import (
     most_attempts,
     serves,
 )
+from trialplate.rules.compatible import may_be_incompatible
 from trialplate.rules.cost import cost_of
 from trialplate.verify.findings import Report, counted
 
@@ -43,6 +44,11 @@ class CellChecks:
         self.index = {case.id: number for number, case in enumerate(matrix.cases)}
         applicable = {case.id: matrix.applicable(case) for case in matrix.cases}
         self.metrics = {case: frozenset(m for s in scorers for m in s.metrics) for case, scorers in applicable.items()}
+        self.further = {case: frozenset(m for s in scorers for m in s.also) for case, scorers in applicable.items()}
+        self.helpers = {
+            case: [item.pricing for item in plan.helpers if item.name in {s.helper for s in scorers}]
+            for case, scorers in applicable.items()
+        }
         self.derivable = {case: all(s.type in PASS_FAIL_TYPES for s in scorers) for case, scorers in applicable.items()}
         self.sessions = 1
         """Times the run was opened."""
@@ -76,8 +82,8 @@ class CellChecks:
         skipped = body.outcome == "skipped"
         if skipped and not self._planned(body, where):
             return
-        if skipped and body != TrialEnd(trial=body.trial, attempt=body.attempt, outcome="skipped", cause="budget"):
-            self.report.found("CELL-VALUE", f"{_name(body)}: a skipped trial says more than its cause", where)
+        if skipped and not self._may_be_skipped(body):
+            self.report.found("CELL-VALUE", f"{_name(body)}: a skipped trial says more than why it may be", where)
         wrong = self.board.end(body)
         if wrong is not None:
             self.report.found("ATTEMPT-ORDER", f"{_name(body)}: {wrong}", where)
@@ -88,15 +94,31 @@ class CellChecks:
         self._values(body, where)
         if body.cost != cost_of(configuration.pricing, body.usage):
             self.report.found("COST", f"{_name(body)}: the cost is not the plan's prices times the tokens", where)
+        self._helped(body, where)
+
+    def _helped(self, body: TrialEnd, where: str) -> None:
+        """V17: what helpers cost follows from their price, where one price is in play."""
+        asked = self.helpers[body.trial[1]]
+        wanted = cost_of(asked[0], body.helper_usage) if len(asked) == 1 and body.helper_calls else None
+        told = (body.helper_usage, body.helper_cost) != (None, None) and not body.helper_calls
+        if told or (body.helper_calls and not asked) or (len(asked) == 1 and body.helper_cost != wanted):
+            self.report.found("COST", f"{_name(body)}: the helper's cost is not its price times its tokens", where)
+
+    def _may_be_skipped(self, body: TrialEnd) -> bool:
+        """Say whether a skipped trial says its cause alone: a budget, or what its plan says that its model takes."""
+        bare = TrialEnd(trial=body.trial, attempt=body.attempt, outcome="skipped", cause=body.cause)
+        allowed = may_be_incompatible(self.configurations[body.trial[0]])
+        return body == bare and (body.cause == "budget" or (body.cause == "incompatible" and allowed))
 
     def finish(self, closed: RunClose | None, selection: str) -> None:
         """Say what was checked, once the last line is read."""
         absent = self.matrix.size - len(self.board.cells)
-        undecided = sum(1 for cell in self.board.cells.values() if cell.running or cell.outcome == "skipped")
+        cells = self.board.cells.values()
+        undecided = sum(1 for cell in cells if cell.running or (cell.outcome == "skipped" and not cell.settled))
         if closed is not None and closed.complete and (absent or undecided):
             self.report.found("MATRIX-INCOMPLETE", f"says it is complete; {absent + undecided} trials have no outcome")
         planned = f"{self.matrix.size} planned trials" + (" of a pilot" if selection == "pilot" else "")
-        dangling = sum(1 for cell in self.board.cells.values() if cell.retrying and not cell.running)
+        dangling = sum(1 for cell in cells if cell.retrying and not cell.running)
         if closed is not None and closed.complete and dangling:
             message = f"says it is complete; {dangling} trials ended in an attempt that was to be tried again"
             self.report.found("ATTEMPT-ORDER", message)
@@ -112,7 +134,7 @@ class CellChecks:
 
     def _far_end(self, body: TrialEnd, configuration: Configuration, where: str) -> None:
         """V13: replayed only in a replay, live only in a live run, `auto` either; who answered is who was asked."""
-        for call in body.calls:
+        for call in (*body.calls, *body.helper_calls):
             if call.replayed not in self.replayed:
                 word = "replayed call in a live run" if call.replayed else "live call in a replay"
                 self.report.found("REPLAY-FLAG", f"{_name(body)}: a {word}", where)
@@ -167,7 +189,11 @@ class CellChecks:
         if body.outcome == "needs_input" or (body.outcome != "passed" and own):
             zero = not any(values.values()) and not body.unknown and body.verdict != "passed"
             return None if zero else "a failure of the model's own has a metric above 0"
-        if body.verdict != body.outcome or own or (body.outcome == "passed" and body.unknown):
+        if (
+            body.verdict != body.outcome
+            or own
+            or (body.outcome == "passed" and body.unknown.keys() - self.further[body.trial[1]])
+        ):
             return "outcome and verdict differ"
         if self.derivable[body.trial[1]]:
             seen = set(values.values())

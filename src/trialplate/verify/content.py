@@ -16,6 +16,7 @@ from trialplate.record import canonical, codec, disclosure
 from trialplate.record.frozen import Json
 from trialplate.record.glance import opening_reader
 from trialplate.record.values import Case, Plan, PlanCase
+from trialplate.rules.compatible import incompatible
 from trialplate.verify.findings import Report
 from trialplate.verify.ledger_view import LedgerView
 from trialplate.verify.log_file import open_regular
@@ -24,6 +25,7 @@ from trialplate.verify.record_view import RecordView, plan_commitments
 __all__ = ["SHORTEST_LEAK", "check_content", "leak_in", "openings", "public_commitments", "public_text"]
 
 MAX_LINE = 64 * 1024 * 1024
+_ASKED = frozenset({"input", "files", "trace"})
 SHORTEST_LEAK = 16
 """Shorter texts (yes, 42, Paris) stand in the open by chance."""
 
@@ -53,6 +55,7 @@ def check_content(record: RecordView, ledger: LedgerView, report: Report) -> Non
     """Check every opening against the commitments, and every private text against what is public."""
     shown = f"runs/{record.run_id}"
     public = public_commitments(record.plan)
+    left_out = {key[:2] for key, cell in record.board.cells.items() if cell.incompatible}
     try:
         for case in record.plan.test_set.cases:
             held = case.opening
@@ -60,12 +63,12 @@ def check_content(record: RecordView, ledger: LedgerView, report: Report) -> Non
                 message = f"the public case {case.id} is not what was committed"
                 report.found("CONTENT-MISMATCH", message, f"{shown}/plan.json")
             elif held is not None:
-                _check_case(case, held.value, shown, report)
+                _check_case(case, held.value, record, left_out, report)
         _check_blobs(record.folder / "content", shown, report)
         if not (record.folder / "content.jsonl").exists():
             report.skip("V16", f"content withheld: {len(record.commitments)} commitments are not opened here")
             return
-        _check_openings(record, public, _Leaks(record, ledger), shown, report)
+        _check_openings(record, public, left_out, _Leaks(record, ledger), report)
         if not _ends_in_newline(record.folder / "content.jsonl"):
             report.found("CONTENT-UNUSED", "a torn last line opens nothing", f"{shown}/content.jsonl", note=True)
     except (FormatError, VerificationError, OSError) as error:
@@ -88,26 +91,35 @@ def _check_blobs(folder: Path, shown: str, report: Report) -> None:
                 report.found("CONTENT-MISMATCH", "its bytes do not have the digest that it is called by", where)
 
 
-def _check_openings(record: RecordView, public: set[str | None], leaks: _Leaks, shown: str, report: Report) -> None:
+def _check_openings(
+    record: RecordView, public: set[str | None], left_out: Set[tuple[str, str]], leaks: _Leaks, report: Report
+) -> None:
+    shown = f"runs/{record.run_id}"
     missing = set(record.commitments)
     of_plan = set(plan_commitments(record.plan))
     cases = {case.commitment: case for case in record.plan.test_set.cases}
     asked = {case.asked: case for case in record.plan.test_set.cases if case.asked is not None}
-    inputs: dict[str, set[str]] = {}
+    questions: dict[str, Json] = {}
+    differ: set[str] = set()
+
+    def asks(case: PlanCase, value: Json) -> None:
+        if questions.setdefault(case.id, value) != value:
+            differ.add(case.id)
+
     unused = opened = 0
     for commitment, value in openings(record.folder, shown):
         opened += commitment in missing
         unused += commitment not in missing
         missing.discard(commitment)
         if commitment in cases:
-            inputs.setdefault(cases[commitment].id, set()).add(_check_case(cases[commitment], value, shown, report))
+            asks(cases[commitment], _check_case(cases[commitment], value, record, left_out, report))
         if commitment in asked:
-            inputs.setdefault(asked[commitment].id, set()).add(value if isinstance(value, str) else "")
+            asks(asked[commitment], value)
         leaked = None if commitment in public else leaks.of(value, of_plan=commitment in of_plan)
         if leaked is not None:
             message = f"a private text stands in the plan, the record or the ledger: {leaked[:40]!r}..."
             report.found("PRIVATE-TEXT-PUBLIC", message, shown)
-    for case_id in (name for name, texts in inputs.items() if len(texts) > 1):
+    for case_id in sorted(differ):
         report.found("CONTENT-MISMATCH", f"case {case_id} does not ask what its plan says that it asks", shown)
     if missing:
         report.found("CONTENT-MISSING", f"{len(missing)} commitments are opened by nothing", f"{shown}/content.jsonl")
@@ -116,13 +128,27 @@ def _check_openings(record: RecordView, public: set[str | None], leaks: _Leaks, 
     report.passed("V16", f"{opened} openings match their commitments; no private text stands in the open")
 
 
-def _check_case(case: PlanCase, value: Json, shown: str, report: Report) -> str:
-    """Check that a plan shows of a case what the committed case says: rules select by it. Returns what it asks."""
+def _check_case(
+    case: PlanCase, value: Json, record: RecordView, left_out: Set[tuple[str, str]], report: Report
+) -> Json:
+    """Check that plan and record say of a case what the committed case says, since rules go by it.
+
+    Args:
+        left_out: configurations and cases of the record's trials that are incompatible.
+
+    Returns:
+        What it asks.
+    """
+    shown = f"runs/{record.run_id}"
     held = codec.decode(Case, value, f"{shown}: case {case.id}")
     if (held.id, held.kind, held.tags, held.suite) != (case.id, case.kind, case.tags, case.suite):
         message = f"case {case.id} was committed with another id, kind, suite or other tags than the plan shows"
         report.found("CONTENT-MISMATCH", message, f"{shown}/plan.json")
-    return held.input or held.trace or ""
+    for item in record.plan.configurations:
+        if (item.name, case.id) in left_out and incompatible(held, item) is None:
+            message = f"{item.name} {case.id}: left out as incompatible, and there is nothing that it does not take"
+            report.found("CELL-VALUE", message, f"{shown}/record.jsonl")
+    return held.asked
 
 
 class _Leaks:
@@ -199,12 +225,13 @@ def leak_in(text: str, ids: Set[str] = frozenset()) -> Callable[[Json], str | No
 def _private_strings(value: Json, ids: Set[str] = frozenset()) -> Iterator[str]:
     """Yield the strings of a value, without what of a case stands in every plan, since rules select by it.
 
-    Nor with its files, of which it holds no text: a command that reads one names it, and the plan pins it by digest.
+    Nor with its files and trace, of which it holds digests: a command that reads one names it, and the plan pins it.
     """
     if isinstance(value, str):
         return iter((value,))
-    if isinstance(value, dict) and "id" in value and "input" in value:
-        value = {key: item for key, item in value.items() if key not in ("id", "kind", "tags", "suite", "files")}
+    if isinstance(value, dict) and "input" in value and ("id" in value or value.keys() <= _ASKED):
+        shown = ("id", "kind", "tags", "suite", "files", "trace")
+        value = {key: item for key, item in value.items() if key not in shown}
     return _strings(value, ids)
 
 

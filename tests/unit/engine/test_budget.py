@@ -133,6 +133,16 @@ def test_spending_of_a_record_counts_lost_attempts_with_their_bound() -> None:
     assert spending.nano == 7 + 40_000 + 5
 
 
+def test_tools_of_the_providers_own_may_take_every_turn() -> None:
+    """A turn that the provider pauses goes on, so one attempt has as many replies as its case allows."""
+    case = asked("q1").replace(max_turns=3)
+    plain = AttemptBounds(configuration(settings={"max_tokens": 40}), {}, {"q1": case}).of("q1")
+    served = {"max_tokens": 40, "server_tools": [{"type": "web_search_20250305"}]}
+    bound = AttemptBounds(configuration(settings=served), {}, {"q1": case}).of("q1")
+    assert (plain.output_tokens, bound.output_tokens) == (40, 120)
+    assert bound.input_tokens > 3 * plain.input_tokens
+
+
 # ------------------------------------------------------------------------------------------------------- whole runs
 
 PLAN = """\

@@ -387,7 +387,7 @@ def test_served_model_and_ids_are_read() -> None:
 # ---------------------------------------------------------------------------------------------------------- stream
 
 STREAM = {"content-type": "text/event-stream"}
-START = {"type": "message_start", "message": {**reply(), "content": [], "stop_reason": None}}
+START: dict[str, Any] = {"type": "message_start", "message": {**reply(), "content": [], "stop_reason": None}}
 TEXT = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
 CALL = {
     "type": "content_block_start",

@@ -397,3 +397,91 @@ def test_odd_deltas_of_a_stream_are_no_answer_of_ours() -> None:
     """Numbers, lists and nothing where a delta should be."""
     odd = [{"choices": [None, 5, {"delta": 5}, {"delta": {"content": 5, "refusal": 7}}]}, {"choices": 3}]
     assert parsed(streamed(*odd, chunk("x", finish="stop")), headers=STREAM).text == "x"
+
+
+# --------------------------------------------------------------------------------------------------------- tool calls
+
+
+def called(finish: Any = "tool_calls", **changes: Any) -> dict[str, Any]:
+    """Return a completion that calls a function."""
+    body = completion(None)
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}, **changes}
+    body["choices"][0]["message"]["tool_calls"] = [call]
+    body["choices"][0]["finish_reason"] = finish
+    return body
+
+
+@pytest.mark.parametrize("finish", ["tool_calls", "", None])
+def test_tool_calls_count_behind_their_own_reason_and_none(finish: Any) -> None:
+    """OpenAI's rule: any other reason is an end."""
+    assert [call.id for call in parsed(called(finish)).tool_calls] == ["c1"]
+
+
+@pytest.mark.parametrize("finish", ["stop", "length", "content_filter", "function_call", 7])
+def test_tool_calls_behind_another_reason_are_kept_and_not_made(finish: Any) -> None:
+    """They may be cut; the transcript has them."""
+    answer = parsed(called(finish))
+    assert (answer.tool_calls, answer.replay) == ((), None)
+    assert answer.transcript is not None and "tool_calls" in answer.transcript
+
+
+@pytest.mark.parametrize(
+    "changes", [{"function": None}, {"function": {"arguments": "{}"}}, {"function": {"name": 7}}, {"x": float("inf")}]
+)
+def test_tool_call_that_cannot_be_answered_is_a_bad_reply(changes: dict[str, Any]) -> None:
+    """Without a name nothing can be called, and what has no JSON cannot go back."""
+    assert failed(called(**changes)).kind == "bad_reply"
+
+
+def test_tool_call_without_an_id_gets_one_that_goes_back_with_it() -> None:
+    """Some servers give none, and the result must name its call."""
+    answer = parsed(called(id=None))
+    assert answer.tool_calls[0].id == "call_1"
+    assert answer.replay is not None and answer.replay["tool_calls"][0]["id"] == "call_1"
+
+
+def test_streamed_tool_calls_without_an_index_are_told_apart_by_their_ids() -> None:
+    """What has no id goes on with the last call."""
+
+    def piece(**call: Any) -> dict[str, Any]:
+        return {"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}
+
+    events = [
+        piece(id="a", function={"name": "f", "arguments": '{"x"'}),
+        piece(function={"arguments": ": 1}"}),
+        piece(id="b", function={"name": "g", "arguments": {"y": 2}}),
+    ]
+    answer = parsed(streamed(*events, chunk(finish="tool_calls")), headers=STREAM)
+    assert [(call.id, call.name, call.arguments) for call in answer.tool_calls] == [
+        ("a", "f", '{"x": 1}'),
+        ("b", "g", '{"y": 2}'),
+    ]
+
+
+@pytest.mark.parametrize("odd", [None, 5, "f", {"function": 7}, {"index": 0}])
+def test_odd_piece_of_a_streamed_tool_call_is_a_bad_reply(odd: Any) -> None:
+    """Nothing is called that was not named."""
+    event = {"choices": [{"index": 0, "delta": {"tool_calls": [odd]}}]}
+    assert failed(streamed(event, chunk(finish="tool_calls")), headers=STREAM).kind == "bad_reply"
+
+
+def test_text_before_a_streamed_tool_call_goes_back_as_one_text() -> None:
+    """Not as the pieces that it came in."""
+    call = {"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}
+    event = {"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}
+    answer = parsed(streamed(chunk("Let "), chunk("me"), event, chunk(finish="tool_calls")), headers=STREAM)
+    assert answer.replay is not None
+    assert answer.replay["content"] == "Let me"
+    assert answer.replay["tool_calls"] == [{"id": "a", "function": {"name": "f", "arguments": "{}"}}]
+
+
+@pytest.mark.parametrize(
+    ("settings", "structured"),
+    [({"response_format": {"type": "text"}}, "native"), ({"response_format": {}}, "json_object")],
+)
+def test_form_of_the_answer_cannot_be_set_twice(settings: dict[str, Any], structured: Any) -> None:
+    """What the cases ask for would replace it without a word."""
+    with pytest.raises(SpecError) as caught:
+        check_configuration(configuration(settings=settings, structured=structured))
+    assert caught.value.code == "RESERVED"
+    check_configuration(configuration(settings=settings, structured="text"))

@@ -57,9 +57,9 @@ def test_each_part_of_the_language_is_accepted_or_refused_by_its_sentence(name: 
 def test_whole_language_at_once_ends_in_sentences_only() -> None:
     """The full example is refused for its engines, never for a key that nobody knows."""
     found = told(WHOLE)
-    assert len(found) > 30
+    assert len(found) > 20
     assert all("not in this version" in problem.message for problem in found)
-    assert len({problem.message for problem in found}) >= 25
+    assert len({problem.message for problem in found}) >= 20
 
 
 def test_part_that_this_version_runs_is_accepted() -> None:

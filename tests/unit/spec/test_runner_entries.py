@@ -67,23 +67,28 @@ def test_anthropic_model_needs_its_id_alone(project_of: Callable[..., Path]) -> 
     assert found.settings == {"max_tokens": 4096}
 
 
-def test_anthropic_settings_are_passed_through(project_of: Callable[..., Path]) -> None:
-    """Whatever the interface learns; documents and system text are commitments."""
+def test_anthropic_settings_keep_the_names_that_authors_write(project_of: Callable[..., Path]) -> None:
+    """Typed names, and `thinking` also as the interface takes it; documents and system text are commitments."""
     entry = f"{CLAUDE}, url: 'http://127.0.0.1:8000/', secret: {{env: OTHER}}, system: Be terse., served: [x], "
-    entry += "settings: {max_tokens: 9, thinking: {type: adaptive}, documents: [doc.md], new_one: 1}}"
+    entry += (
+        "settings: {max_tokens: 9000, thinking: {type: enabled, budget_tokens: 2048}, documents: [doc.md], top_k: 1}}"
+    )
     found = only(project_of(entry, **{"doc.md": "Text"}))
     assert (found.endpoint, found.secret, found.served) == ("http://127.0.0.1:8000", "OTHER", ("x",))
-    assert found.settings == {"max_tokens": 9, "new_one": 1, "thinking": {"type": "adaptive"}}
+    thinking = {"type": "enabled", "budget_tokens": 2048}
+    assert found.settings == {"max_tokens": 9000, "thinking": thinking, "top_k": 1}
     assert [(text.role, text.name) for text in found.texts] == [("system", ""), ("document", "doc.md")]
 
 
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        (f"{CLAUDE}, settings: {{max_tokens: 0}}}}", '"max_tokens": expected a whole number above 0'),
-        (f"{CLAUDE}, settings: {{max_tokens: many}}}}", '"max_tokens": expected a whole number above 0'),
+        (f"{CLAUDE}, settings: {{max_tokens: 0}}}}", '"max_tokens": expected a whole number of at least 1'),
+        (f"{CLAUDE}, settings: {{max_tokens: many}}}}", '"max_tokens": expected a whole number of at least 1'),
         (f"{CLAUDE}, settings: {{system: x}}}}", "write system: beside settings:"),
-        (f"{CLAUDE}, settings: {{stream: true}}}}", "is what the runner itself sends"),
+        (f"{CLAUDE}, settings: {{stream: 1}}}}", '"stream": expected true or false'),
+        (f"{CLAUDE}, settings: {{messages: []}}}}", "is what the runner itself sends"),
+        (f"{CLAUDE}, settings: {{efort: low}}}}", 'did you mean "effort"?'),
         (f"{CLAUDE}, max_tokens: 8}}", "what is sent with every request stands under settings:"),
         (f"{CLAUDE}, url: 'https://h/v1/messages'}}", "expected the base address, to which /messages is added"),
         (f"{CLAUDE}, api_key: sk-planted}}", "a key in the plan would be published"),

@@ -428,3 +428,49 @@ def test_counts_of_the_close_are_those_of_the_lines() -> None:
         replayed=0,
         reasked=0,
     )
+
+
+# --------------------------------------------------------------------------------------------- what is not asked
+
+
+HOSTED = plan_of(2, repeats=2, configurations=[configuration(runner="openai", model_id="m", accepts=("image/png",))])
+PLAIN = plan_of(2, repeats=2, configurations=[configuration(runner="openai", model_id="m", structured="none")])
+NOT_ASKED = TrialEnd(trial=KEY, attempt=1, outcome="skipped", cause="incompatible")
+
+
+@pytest.mark.parametrize("plan", [HOSTED, PLAIN])
+def test_trial_that_its_plan_may_not_ask_is_left_out_by_its_cause_alone(plan: Plan) -> None:
+    """What the model takes, and how it is asked for an answer's form, stands in the plan."""
+    assert Lines(plan).end(NOT_ASKED).codes == set()
+    assert Lines(plan).end(NOT_ASKED.replace(received=1)).codes == {"CELL-VALUE"}
+    assert Lines(plan).end(NOT_ASKED.replace(metrics={"correct": 1.0}, verdict="passed")).codes == {"CELL-VALUE"}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"runner": "openai", "model_id": "m"},
+        {"runner": "command", "accepts": ()},
+        {"runner": "stand-in", "structured": "none"},
+        {"runner": "openai", "model_id": "m", "structured": "native"},
+    ],
+)
+def test_configuration_that_takes_everything_leaves_nothing_out(fields: dict[str, Any]) -> None:
+    """Else any hard case could be called incompatible by the record alone."""
+    assert Lines(plan_of(2, configurations=[configuration(**fields)])).end(NOT_ASKED).codes == {"CELL-VALUE"}
+
+
+@pytest.mark.parametrize("cause", ["timeout", "lost", "replay_miss", None])
+def test_trial_is_left_out_for_no_other_reason(cause: Any) -> None:
+    """A budget, or what the plan says; an outage is an error."""
+    assert Lines(HOSTED).end(NOT_ASKED.replace(cause=cause)).codes == {"CELL-VALUE"}
+
+
+def test_run_is_complete_with_what_is_never_asked() -> None:
+    """One that a budget left out keeps it open."""
+    counts = Counts(**dict.fromkeys(Counts.__annotations__, 0))
+    for cause, found in (("incompatible", set()), ("budget", {"MATRIX-INCOMPLETE"})):
+        plan = plan_of(1, configurations=HOSTED.configurations)
+        lines = Lines(plan).end(NOT_ASKED.replace(cause=cause))
+        lines.checks.finish(RunClose(complete=True, reason="complete", counts=counts), "full")
+        assert lines.codes == found

@@ -41,16 +41,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from trialplate.errors import FormatError, SpecError
+from trialplate.errors import SpecError
 from trialplate.record import canonical
 from trialplate.record.entries import Usage
-from trialplate.record.flaws import MAX_INTEGER
+from trialplate.record.flaws import MAX_INTEGER, first_flaw
 from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration
 from trialplate.runners.base import Answer, Failure, Request, ToolCall
 from trialplate.runners.providers import anthropic_stream, prompts, replies
 from trialplate.runners.providers.anthropic_body import SUBMIT, body_of
-from trialplate.runners.providers.replies import count, is_short, snippet
+from trialplate.runners.providers.replies import count, is_short, sendable, snippet
 from trialplate.transport.http import HttpRequest
 
 __all__ = ["RESERVED", "build_request", "check_configuration", "key_headers", "parse_reply"]
@@ -193,17 +193,15 @@ def _call(block: dict[str, Any], value: dict[str, Any], headers: Mapping[str, st
     if not isinstance(name, str) or not isinstance(label, str):
         message = f"a call of a tool has no id or no name: {snippet(body)}"
         raise _failure("bad_reply", message, value, headers, body)
-    return ToolCall(id=label, name=name, arguments=_json(block.get("input")))
+    return ToolCall(id=sendable(label), name=name, arguments=_json(block.get("input")))
 
 
 def _replay(value: dict[str, Any], blocks: list[dict[str, Any]], headers: Mapping[str, str], body: bytes) -> list[Json]:
     """Return a reply's content as it goes back: unchanged, but for the empty text blocks that are not taken."""
-    kept = [block for block in blocks if block.get("type") != "text" or block.get("text")]
-    try:
-        return [replies.returnable(block) for block in kept]
-    except FormatError as error:
-        message = f"the reply cannot be sent back for the next turn: {error.message}"
-        raise _failure("bad_reply", message, value, headers, body) from None
+    kept = [sendable(block) for block in blocks if block.get("type") != "text" or block.get("text")]
+    if first_flaw(kept) is not None:
+        raise _failure("bad_reply", f"the reply holds what cannot be sent back: {snippet(body)}", value, headers, body)
+    return kept
 
 
 def _json(value: Any) -> str:

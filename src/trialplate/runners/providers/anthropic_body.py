@@ -13,6 +13,7 @@ from typing import Any
 from trialplate.record.frozen import Json
 from trialplate.runners.base import Attachment, Request, Tool, Turn
 from trialplate.runners.providers import prompts
+from trialplate.runners.providers.replies import sendable
 
 __all__ = ["SUBMIT", "body_of"]
 
@@ -130,7 +131,7 @@ def _turn(turn: Turn) -> list[Json]:
         {
             "type": "tool_result",
             "tool_use_id": result.call.id,
-            **({"content": result.text} if result.text else {}),
+            **({"content": sendable(result.text)} if result.text else {}),
             **({"is_error": True} if result.error else {}),
         }
         for result in turn.results

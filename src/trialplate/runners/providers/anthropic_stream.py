@@ -33,10 +33,8 @@ def assembled(body: bytes) -> dict[str, Any] | None:
     """
     message: dict[str, Any] = {}
     blocks: dict[int, dict[str, Any]] = {}
-    for line in body.replace(b"\r\n", b"\n").split(b"\n"):
-        if not line.startswith(b"data:"):
-            continue
-        event = replies.read_json(line[len(b"data:") :].strip())
+    for data in replies.event_data(body):
+        event = replies.read_json(data)
         if not isinstance(event, dict):
             return None
         kind, index = event.get("type"), event.get("index")

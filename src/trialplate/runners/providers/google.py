@@ -39,16 +39,15 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from trialplate.errors import FormatError
 from trialplate.record import canonical
 from trialplate.record.entries import Usage
-from trialplate.record.flaws import MAX_INTEGER
+from trialplate.record.flaws import MAX_INTEGER, first_flaw
 from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration
 from trialplate.runners.base import Answer, Failure, Request, ToolCall
 from trialplate.runners.providers import prompts, replies
 from trialplate.runners.providers.google_body import body_of
-from trialplate.runners.providers.replies import count, is_short, snippet
+from trialplate.runners.providers.replies import count, is_short, sendable, snippet
 from trialplate.transport.http import HttpRequest
 
 __all__ = ["RESERVED", "build_request", "check_configuration", "key_headers", "parse_reply"]
@@ -190,17 +189,16 @@ def _calls(asked: list[Any], value: dict[str, Any], headers: Mapping[str, str], 
         if not isinstance(call, dict) or not isinstance(call.get("name"), str):
             message = f"a call of a function has no name: {snippet(body)}"
             raise _failure("bad_reply", message, value, headers, body)
-        label = call["id"] if isinstance(call.get("id"), str) and call["id"] else f"call-{number}"
-        calls.append(ToolCall(id=label, name=call["name"], arguments=_json(call.get("args", {}))))
+        label = call["id"] if isinstance(call.get("id"), str) and call["id"] else f"call_{number}"
+        calls.append(ToolCall(id=sendable(label), name=call["name"], arguments=_json(call.get("args", {}))))
     return calls
 
 
-def _replay(content: Any, value: dict[str, Any], headers: Mapping[str, str], body: bytes) -> Json:
-    try:
-        return replies.returnable({"role": "model", **content})
-    except FormatError as error:
-        message = f"the reply cannot be sent back for the next turn: {error.message}"
-        raise _failure("bad_reply", message, value, headers, body) from None
+def _replay(content: dict[str, Any], value: dict[str, Any], headers: Mapping[str, str], body: bytes) -> Json:
+    replay: Json = sendable({"role": "model", **content})
+    if first_flaw(replay) is not None:
+        raise _failure("bad_reply", f"the reply holds what cannot be sent back: {snippet(body)}", value, headers, body)
+    return replay
 
 
 def _json(value: Any) -> str:

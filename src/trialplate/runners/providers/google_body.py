@@ -9,20 +9,22 @@ from typing import Any
 from trialplate.record.frozen import Json
 from trialplate.runners.base import Attachment, Request, Tool, ToolResult, Turn
 from trialplate.runners.providers import prompts
+from trialplate.runners.providers.replies import sendable
 
 __all__ = ["body_of"]
 
-_FIELDS = {
-    "temperature": "temperature",
+_NAMES = {
     "top_p": "topP",
     "top_k": "topK",
     "max_output_tokens": "maxOutputTokens",
     "stop_sequences": "stopSequences",
     "presence_penalty": "presencePenalty",
     "frequency_penalty": "frequencyPenalty",
-    "seed": "seed",
+    "thinking_level": "thinkingConfig.thinkingLevel",
+    "media_resolution": "mediaResolution",
 }
-"""Settings and the fields of `generationConfig` that they are."""
+"""Settings that are called otherwise in `generationConfig`."""
+_TEXT_FORM = ("text_response_format", "text_response_format_with_tools")
 
 Part = dict[str, Json]
 
@@ -48,18 +50,17 @@ def body_of(request: Request) -> dict[str, Json]:
 def _told(request: Request) -> list[str]:
     """Return the form of the answer in words, where the settings keep the interface from enforcing it."""
     settings, shape = request.configuration.settings, request.shape
-    plain = settings.get("text_response_format") is True
-    plain = plain or (bool(request.tools) and settings.get("text_response_format_with_tools") is True)
+    plain = any(settings.get(name) is True for name in (_TEXT_FORM if request.tools else _TEXT_FORM[:1]))
     return [prompts.told_form(shape)] if shape is not None and shape.mode == "native" and plain else []
 
 
 def _config(settings: Mapping[str, Any]) -> dict[str, Json]:
-    made: dict[str, Json] = {field: settings[name] for name, field in _FIELDS.items() if name in settings}
-    if "thinking_level" in settings:
-        made["thinkingConfig"] = {"thinkingLevel": settings["thinking_level"].upper()}
-    if "media_resolution" in settings:
-        made["mediaResolution"] = f"MEDIA_RESOLUTION_{settings['media_resolution'].upper()}"
-    return made
+    sent = {name: value for name, value in settings.items() if name not in _TEXT_FORM}
+    if "thinking_level" in sent:
+        sent["thinking_level"] = sent["thinking_level"].upper()
+    if "media_resolution" in sent:
+        sent["media_resolution"] = f"MEDIA_RESOLUTION_{sent['media_resolution'].upper()}"
+    return prompts.renamed(sent, _NAMES)
 
 
 def _form(request: Request) -> dict[str, Json]:
@@ -99,5 +100,5 @@ def _turn(turn: Turn) -> list[Json]:
 def _result(result: ToolResult, known: set[Any]) -> Part:
     """Return a result, with the id of its call if that is the interface's own."""
     label: Part = {"id": result.call.id} if result.call.id in known else {}
-    said: Json = {"error" if result.error else "result": result.text}
+    said: Json = {"error" if result.error else "result": sendable(result.text)}
     return {"functionResponse": {**label, "name": result.call.name, "response": said}}

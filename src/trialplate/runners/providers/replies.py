@@ -11,14 +11,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard
 
-from trialplate.record import canonical
 from trialplate.record.entries import Usage
 from trialplate.record.flaws import MAX_INTEGER
-from trialplate.record.frozen import Json
 from trialplate.runners.base import Failure
 
 __all__ = ["SNIPPET", "UNREADABLE", "count", "error_code", "error_text", "event_data", "failure", "is_short"]
-__all__ += ["read_json", "request_ids", "require_object", "returnable", "sendable", "shown", "snippet", "unreadable"]
+__all__ += ["read_json", "request_ids", "require_object", "sendable", "shown", "snippet", "unreadable"]
 
 SNIPPET = 200
 """Characters of a foreign text that a message quotes."""
@@ -105,17 +103,6 @@ def failure(
         usage=usage,
         served=served if isinstance(served, str) and served else None,
     )
-
-
-def returnable(value: Any) -> Json:
-    """Return what of a reply goes back to the far end in the next turn, unchanged.
-
-    Raises:
-        FormatError: it holds what no request of ours can, such as a whole number past 2^53.
-    """
-    canonical.encode(value)
-    found: Json = value
-    return found
 
 
 def count(holder: Any, name: str) -> int | None:

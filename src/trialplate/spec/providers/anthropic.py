@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trialplate.spec.providers.base import DOCUMENTS, IMAGES, SHARE, Choice, Flag, HostedProvider, Json, Whole
+from trialplate.spec.providers.base import DOCUMENTS, IMAGES, SHARE, Choice, Flag, HostedProvider, Json, Objects, Whole
 
 __all__ = ["PROVIDER"]
 
@@ -49,7 +49,7 @@ PROVIDER = HostedProvider(
         "output_config": Json(dict, "a map, such as {effort: low}"),
         "prompt_cache_ttl": Choice(("5m", "1h")),
         "legacy_structured_output": Flag(),
-        "server_tools": Json(list, "a list of the API's own tools"),
+        "server_tools": Objects("type"),
         "service_tier": Choice(("auto", "standard_only")),
         "stream": Flag(),
     },
@@ -60,7 +60,10 @@ PROVIDER = HostedProvider(
         ("effort", "output_config"),
     ),
     further=_further,
-    instead={"cache_control": "prompt_cache_ttl: 5m", "tools": "server_tools", "stop": "stop_sequences"},
+    refused={
+        "cache_control": ("is what the runner itself sends", "write prompt_cache_ttl: 5m"),
+        "tools": ("is what the runner itself sends", "name tools of the API's own under server_tools:"),
+    },
     accepts=IMAGES | DOCUMENTS | {"text/plain"},
     defaults={"max_tokens": 4096},
 )

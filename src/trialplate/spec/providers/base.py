@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol
 from trialplate.spec.nearest import suggestion
 
 __all__ = ["DOCUMENTS", "IMAGES", "PENALTY", "SHARE", "TEXT_TYPES", "Choice", "Flag", "HostedProvider", "Json"]
-__all__ += ["Number", "Objects", "Parameter", "ShapeMode", "Whole", "wrong_settings"]
+__all__ += ["ACCEPTED_WORDS", "Number", "Objects", "Parameter", "ShapeMode", "Whole", "media_types", "wrong_settings"]
 
 ShapeMode = Literal["native", "json_object", "text"]
 IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
@@ -139,8 +139,21 @@ class HostedProvider:
     """How model ids begin, and what holds for such a model instead; the first that fits counts."""
     further: Callable[[Mapping[str, Any]], Iterator[tuple[str, str, str]]] | None = None
     """What of settings does not go together, told as `wrong_settings` tells it."""
-    instead: Mapping[str, str] = field(default_factory=dict)
-    """What to write instead of a name that an author may know from elsewhere."""
+
+
+ACCEPTED_WORDS = ("text", "image", "document")
+"""What an author may write for media types."""
+
+
+def media_types(provider: HostedProvider, given: Collection[str]) -> tuple[str, ...]:
+    """Return the media types that a list of types and words means, each once and in order.
+
+    `text` stands for no file, `image` and `document` for what of these the provider is known to take; of one that is
+    known to take none, for the usual ones.
+    """
+    images = frozenset(name for name in provider.accepts if name.startswith("image/"))
+    words = {"text": frozenset(), "image": images or IMAGES, "document": provider.accepts - images or DOCUMENTS}
+    return tuple(sorted({name for item in given for name in words.get(item, (item,))}))
 
 
 def wrong_settings(provider: HostedProvider, settings: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -154,8 +167,6 @@ def wrong_settings(provider: HostedProvider, settings: Mapping[str, Any]) -> Ite
             expected = provider.parameters[name].wrong(value)
             if expected is not None:
                 yield name, f"expected {expected}", "correct it, or leave it out"
-        elif name in provider.instead:
-            yield name, "is no parameter of this provider", f"write {provider.instead[name]}"
         elif not provider.passes:
             yield name, "is no parameter of this provider", suggestion(name, [*provider.parameters])
     for one, other in provider.together:

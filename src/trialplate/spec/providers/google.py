@@ -34,5 +34,8 @@ PROVIDER = HostedProvider(
     },
     reserved=("model", "contents", "system_instruction", "candidate_count"),
     accepts=frozenset(_IMAGES | _TEXTS) | DOCUMENTS,
-    instead={"max_tokens": "max_output_tokens", "stop": "stop_sequences", "reasoning_effort": "thinking_level"},
+    refused={
+        "max_tokens": ("is no parameter of this provider", "write max_output_tokens"),
+        "reasoning_effort": ("is no parameter of this provider", "write thinking_level"),
+    },
 )

@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Helpers at work: what the scorers of one attempt ask them, what they replied, and what that took.
+
+A helper has its own retries, time limit and pace. It waits for its turn like any attempt, and whoever waits holds
+nothing: the attempt that is being scored has given its own place back when its answer had come. So a candidate and its
+judge can share one provider that takes one request at a time.
+
+A failed call is no reply. What became of it is told to the scorer, which leaves its cell unknown; nothing is made up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from trialplate.engine.attempt import judge_failure, part_reasoning, retry_delay_s
+from trialplate.engine.pace import REFUSALS, Meter, Pace
+from trialplate.record import canonical
+from trialplate.record.entries import Call, Money, Usage
+from trialplate.record.frozen import Json
+from trialplate.record.values import Case, Configuration, Scorer
+from trialplate.rules.cells import serves
+from trialplate.rules.cost import cost_of
+from trialplate.runners.base import Answer, Failure, Request, Runner, RunnerContext
+from trialplate.runners.embeddings import Embedder
+from trialplate.runners.embeddings import make as make_embedder
+from trialplate.runners.hosted import HostedRunner
+from trialplate.runners.hosted import make as make_hosted
+from trialplate.scorers.base import NO_CONTEXT, Question, Reply, ScorerContext, ScorerError
+from trialplate.spec.limits import UNSTATED_OUTPUT, output_limit, tokens_in
+
+__all__ = ["Consultation", "Helper", "kept_reply", "make_helper", "reply_of"]
+
+_NOTHING = Usage(input=0, output=0)
+_COUNTS = ("cache_read", "cache_write", "reasoning")
+
+
+@dataclass(frozen=True)
+class Helper:
+    """A helper of the plan and the client that asks it."""
+
+    configuration: Configuration
+    client: Runner | Embedder
+    texts: Mapping[tuple[str, str], Json]
+
+    async def ask(self, request: Request, question: Question) -> Answer:
+        """Make one call.
+
+        Raises:
+            Failure: there is no reply.
+        """
+        if isinstance(self.client, Embedder):
+            return await self.client.embed(request, question.texts)
+        return await self.client.answer(request)
+
+    def recorded(self, request: Request, question: Question) -> bool:
+        """Say whether nobody would be asked, since a recorded reply would be replayed."""
+        if isinstance(self.client, Embedder):
+            return self.client.recorded(request, question.texts)
+        return isinstance(self.client, HostedRunner) and self.client.recorded(request)
+
+    async def close(self) -> None:
+        """Let go of what the client holds."""
+        if not isinstance(self.client, Embedder):
+            await self.client.close()
+
+
+def make_helper(configuration: Configuration, context: RunnerContext) -> Helper:
+    """Return a helper of the plan with its client.
+
+    Raises:
+        SpecError: it cannot be asked, or its key is not in the environment.
+    """
+    make = make_embedder if configuration.interface == "embeddings" else make_hosted
+    return Helper(configuration, make(configuration, context), context.texts)
+
+
+@dataclass
+class _Spent:
+    """What the calls to one helper took."""
+
+    parts: list[Usage] = field(default_factory=list)
+    unknown: bool = False
+
+
+class Consultation:
+    """What the scorers of one attempt ask their helpers."""
+
+    def __init__(
+        self,
+        helpers: Mapping[str, Helper],
+        case: Case,
+        repeat: int,
+        *,
+        pace: Pace | None = None,
+        request_id: Callable[[], str],
+        texts: Mapping[str, Mapping[tuple[str, str], Json]],
+        earlier: Mapping[str, Sequence[Json]] | None = None,
+        scrub: Callable[[str], str] = lambda text: text,
+    ) -> None:
+        """Begin with nothing asked.
+
+        Args:
+            helpers: by name.
+            pace: what bounds how fast they are asked; None bounds nothing.
+            request_id: makes an id for each call.
+            texts: opened texts of scorers, by the scorer's name.
+            earlier: what was replied about the same answer before, by scorer.
+        """
+        self._helpers, self._case, self._repeat = helpers, case, repeat
+        self._pace, self._request_id, self._texts, self._scrub = pace, request_id, texts, scrub
+        self._earlier = earlier or {}
+        self.replies: dict[str, list[Json]] = {}
+        """New replies by scorer, as they are kept."""
+        self.calls: list[Call] = []
+        self._spent: dict[str, _Spent] = {}
+
+    def context(self, scorer: Scorer) -> ScorerContext:
+        """Return what a scorer may ask and what was replied to it before."""
+        if scorer.helper is None:
+            return NO_CONTEXT
+        helper = self._helpers[scorer.helper]
+        earlier = tuple(reply_of(item, helper.configuration) for item in self._earlier.get(scorer.name, ()))
+
+        async def ask(question: Question) -> Reply:
+            return await self._ask(scorer, helper, question)
+
+        return ScorerContext(ask=ask, replies=earlier)
+
+    # ---------------------------------------------------------------------------------------------- what it came to
+
+    @property
+    def usage(self) -> Usage | None:
+        """Return the tokens of all calls; None if there was none, or one that nobody counted."""
+        parts = [part for spent in self._spent.values() for part in spent.parts]
+        if not self.calls or any(spent.unknown for spent in self._spent.values()):
+            return None
+        return _sum(parts)
+
+    @property
+    def cost(self) -> Money | None:
+        """Return the cost of all calls; None if there was none, or one whose cost is unknown."""
+        costs = []
+        for name, spent in self._spent.items():
+            pricing = self._helpers[name].configuration.pricing
+            costs.append(cost_of(pricing, None if spent.unknown else _sum(spent.parts)))
+        known = [item for item in costs if item is not None]
+        if not self.calls or len(known) < len(costs) or len({item.currency for item in known}) != 1:
+            return None
+        return Money(nano=sum(item.nano for item in known), currency=known[0].currency)
+
+    def _took(self, helper: Helper, calls: tuple[Call, ...], usage: Usage | None, *, billed: bool) -> None:
+        if not calls:
+            return
+        self.calls += calls
+        spent = self._spent.setdefault(helper.configuration.name, _Spent())
+        if usage is not None and usage.input is not None and usage.output is not None:
+            spent.parts.append(usage)
+        elif billed:
+            spent.unknown = True
+        else:
+            spent.parts.append(_NOTHING)
+
+    # ------------------------------------------------------------------------------------------------------- asking
+
+    async def _ask(self, scorer: Scorer, helper: Helper, question: Question) -> Reply:
+        """Ask until a reply comes or no retry is left.
+
+        Raises:
+            ScorerError: no reply came.
+        """
+        configuration, texts = helper.configuration, self._texts.get(scorer.name, {})
+        attempt = 0
+        while True:
+            attempt += 1
+            request = self._request(helper, question, texts, attempt)
+            try:
+                answer = await self._paced(helper, request, question)
+            except Failure as failure:
+                if failure.kind == "max_turns":
+                    self._took(helper, failure.calls, failure.usage, billed=True)
+                    return self._keep(scorer, configuration, {"text": "", "unfit": "it calls a tool"})
+                billed = failure.received > 0 or failure.kind in ("timeout", "too_long", "transport")
+                self._took(helper, failure.calls, failure.usage, billed=billed and failure.kind != "http_status")
+                again = (
+                    judge_failure(failure, configuration, ()).transient and attempt <= configuration.retry.max_retries
+                )
+                if not again:
+                    tries = f" (after {attempt} tries)" if attempt > 1 else ""
+                    raise ScorerError(self._scrub(f"{configuration.name}: {failure.message}{tries}")) from failure
+                await asyncio.sleep(_delay_s(failure, configuration, attempt))
+                continue
+            self._took(helper, answer.calls, answer.usage, billed=True)
+            if not serves(configuration, answer.served):
+                told = f"asked {configuration.model_id}, answered by {answer.served or 'no named model'}"
+                raise ScorerError(self._scrub(f"{configuration.name}: {told}"))
+            if configuration.interface == "embeddings":
+                return Reply(vectors=_vectors(answer))
+            return self._keep(scorer, configuration, kept_reply(answer, self._scrub))
+
+    def _keep(self, scorer: Scorer, configuration: Configuration, kept: Json) -> Reply:
+        self.replies.setdefault(scorer.name, []).append(kept)
+        return reply_of(kept, configuration)
+
+    def _request(
+        self, helper: Helper, question: Question, texts: Mapping[tuple[str, str], Json], attempt: int
+    ) -> Request:
+        own = helper.configuration
+        return Request(
+            configuration=own.replace(texts=(*own.texts, *question.documents)) if question.documents else own,
+            case=Case(id=self._case.id, input=question.text, max_turns=1),
+            texts={**helper.texts, **texts},
+            repeat=self._repeat,
+            attempt=attempt,
+            timeout_s=own.limits.attempt_timeout_ms / 1000,
+            request_id=self._request_id(),
+        )
+
+    async def _paced(self, helper: Helper, request: Request, question: Question) -> Answer:
+        """Make one call when its turn has come, and say how it went to whoever keeps the pace."""
+        meter = None if self._pace is None else self._pace.meter(helper.configuration.name)
+        if meter is None or helper.recorded(request, question):
+            return await helper.ask(request, question)
+        tokens = _bound(helper, question) if meter.counts_tokens else 0
+        await _turn(meter, tokens)
+        wave = meter.begin(tokens, time.monotonic())
+        try:
+            answer = await helper.ask(request, question)
+        except Failure as failure:
+            now = time.monotonic()
+            if failure.kind == "http_status" and failure.status in REFUSALS:
+                own = _delay_s(failure, helper.configuration, request.attempt)
+                meter.account.refused(now, wave, failure.status or 0, failure.retry_after_s, own)
+            elif failure.kind == "bad_reply":
+                meter.account.accepted(now)
+            else:
+                meter.account.failed()
+            raise
+        except BaseException:
+            meter.account.failed()
+            raise
+        now = time.monotonic()
+        usage = answer.usage
+        if meter.counts_tokens and usage is not None and usage.input is not None and usage.output is not None:
+            meter.correct(tokens, usage.input + usage.output, now)
+        meter.account.accepted(now)
+        return answer
+
+
+def _delay_s(failure: Failure, configuration: Configuration, attempt: int) -> float:
+    return retry_delay_s(failure, configuration, attempt, random.random())  # noqa: S311  how long to wait is no secret
+
+
+async def _turn(meter: Meter, tokens: int) -> None:
+    """Wait until a call may be made; nothing is held meanwhile."""
+    while (hold := meter.hold(tokens, now := time.monotonic())) is not None:
+        freed = meter.account.freed()
+        if hold.until is None:
+            await freed
+        else:
+            await asyncio.wait({freed}, timeout=max(0.0, hold.until - now))
+            freed.cancel()
+
+
+def _bound(helper: Helper, question: Question) -> int:
+    """Return the tokens that a call may take: what is sent, and the most that may come back."""
+    sent = tokens_in([question.text, *question.texts, *map(str, helper.texts.values())])
+    if helper.configuration.interface == "embeddings":
+        return sent
+    return sent + (output_limit(helper.configuration) or UNSTATED_OUTPUT)
+
+
+def _vectors(answer: Answer) -> tuple[tuple[float, ...], ...]:
+    held: Any = answer.transcript
+    return tuple(tuple(vector) for vector in held["embeddings"])
+
+
+def _sum(parts: Sequence[Usage]) -> Usage:
+    """Add up counts; one that is a part of another is absent only if it is absent everywhere."""
+    total: dict[str, Any] = {name: sum(getattr(part, name) or 0 for part in parts) for name in ("input", "output")}
+    for name in _COUNTS:
+        counts = [getattr(part, name) for part in parts]
+        total[name] = sum(c or 0 for c in counts) if any(c is not None for c in counts) else None
+    return Usage(**total)
+
+
+# -------------------------------------------------------------------------------------------------- replies as kept
+
+
+def kept_reply(answer: Answer, scrub: Callable[[str], str]) -> Json:
+    """Return a judge's reply as content.jsonl keeps it: its raw text; one that is unfit says why beside it."""
+    text = canonical.text_out(scrub(answer.text))
+    unfit = None
+    if answer.refusal or answer.finish == "content_filter":
+        unfit = "it is a refusal"
+    elif answer.finish == "length":
+        unfit = "it was cut off at its token limit"
+    return text if unfit is None else {"text": text, "unfit": unfit}
+
+
+def reply_of(kept: Json, configuration: Configuration) -> Reply:
+    """Return a kept reply as a scorer reads it, its reasoning left out where the helper's plan says so."""
+    unfit = None
+    if isinstance(kept, dict) and "unfit" in kept:
+        kept, unfit = kept["text"], str(kept["unfit"])
+    text = canonical.text_in(kept)
+    return Reply(text=part_reasoning(Answer(text=text), configuration).text, unfit=unfit)
