@@ -189,7 +189,7 @@ def test_similarity_needs_something_to_be_near_to(project_at: Write) -> None:
 def test_judge_needs_something_to_judge_by(project_at: Write) -> None:
     """The built-in rules grade by references, passages or documents; rules of one's own may grade by themselves."""
     bare = {"cases/a.csv": "id,input,reference\nq1,Is it?,\n"}
-    with pytest.raises(SpecError, match='case "q1" has no reference and no context.*nothing to judge it by'):
+    with pytest.raises(SpecError, match=r'case "q1" has no reference and no context.*nothing to judge it by'):
         frozen(project_at, plan("type: judge, model: grader"), **bare)
     for given in ("documents: [contract.md]", "rules: rules.md"):
         assert frozen(project_at, plan(f"type: judge, model: grader, {given}"), **bare)
