@@ -48,7 +48,7 @@ UNSTATED_OUTPUT = 4096
 FORM_BYTES = 1200
 """What is said about the form of an answer, besides the author's words: the schema of a reply, twice."""
 FILE_TOKENS = 16_384
-"""Input tokens of a file that is sent: of an image, which every provider scales down to no more; of another at least."""
+"""Input tokens of a file that is sent: of an image, which all providers scale down to no more; of another at least."""
 PER_REQUEST = 16
 """Input tokens of what stands around the texts."""
 JUDGE_WORDS = 4096
