@@ -6,11 +6,10 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
-from chat_server import ChatServer
+from provider_server import AnsweringServer
 from server_thread import ServerThread
 from small_project import Said, SmallProject
 
@@ -112,20 +111,20 @@ def test_starter_runs_against_a_server_by_one_edited_line_and_is_decided(starter
     """Every question of every model reaches the server with the contract; right answers are accepted."""
     project = begin(starter, tmp_path)
     right = answering(project)
+    judged = starter != "openai-compatible"
 
-    def answer(body: Any) -> str:
-        content = body["messages"][-1]["content"]
-        text = content if isinstance(content, str) else content[-1]["text"]
+    def says(text: str) -> str:
+        if "verdict" in text:
+            return json.dumps({"verdict": "correct", "grounded": True, "reason": "as the contract says"})
         return right[text.rpartition("\n")[2]]
 
-    with ServerThread(ChatServer(answer=answer)) as server:
+    with ServerThread(AnsweringServer(says)) as server:
         point_at(project, server.url.removesuffix("/v1") if starter == "anthropic" else server.url)
         key = "k-0123456789abcdef"
         environ = {KEYS[starter]: key} if starter in KEYS else {}
         said: Said = project("run", "--yes", **environ)
         assert said.code == 0, said.err
-        models = 1 if starter == "openai-compatible" else 2
-        assert len(server.requests) == 10 * 3 * models
+        assert len(server.requests) == 10 * 3 * (4 if judged else 1), "two models, and a judge for each answer"
         assert all("LM-2208" in request.raw.decode() for request in server.requests)
         sent = {"openai-compatible": (None, None), "openai": ("Bearer " + key, None), "anthropic": (None, key)}
         names = ("authorization", "x-api-key")
@@ -133,6 +132,8 @@ def test_starter_runs_against_a_server_by_one_edited_line_and_is_decided(starter
     name = "local" if starter == "openai-compatible" else "small"
     assert project("gate", "latest", "--model", name).code == 0
     assert project.codes() == set()
+    assert project("verify", "latest", "--rescore").code == 0
+    assert ("helpers cost" in project("report").out) == judged
     written = b"".join(file.read_bytes() for file in project.root.rglob("*") if file.is_file())
     assert b"k-0123456789abcdef" not in written
 

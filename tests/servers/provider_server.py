@@ -16,7 +16,7 @@ from typing import Any
 
 from chat_server import ChatServer, Step
 
-__all__ = ["FORMATS", "ProviderServer", "format_of", "reply"]
+__all__ = ["FORMATS", "AnsweringServer", "ProviderServer", "asked_text", "format_of", "reply"]
 
 FORMATS = ("chat", "responses", "messages", "gemini")
 HTML = "<!DOCTYPE html><html><title>502</title><script>alert(1)</script>Bad gateway</html>"
@@ -133,3 +133,26 @@ def _step(mood: str, form: str, model: str) -> dict[str, Any]:
             body = '{"choices":[{"message":{"content":"Paris'
             return {"headers": {"Content-Length": "400"}, "body": body, "close": "eof"}
     raise AssertionError(mood)
+
+
+def asked_text(form: str, body: dict[str, Any]) -> str:
+    """Return the last text of a request's last message."""
+    if form == "gemini":
+        return str(body["contents"][-1]["parts"][-1]["text"])
+    content = body["input" if form == "responses" else "messages"][-1]["content"]
+    return content if isinstance(content, str) else str(content[-1]["text"])
+
+
+class AnsweringServer(ChatServer):
+    """Answers the last text of each request, in whichever format it came."""
+
+    def __init__(self, says: Callable[[str], str]) -> None:
+        super().__init__()
+        self._says = says
+
+    def step(self, number: int) -> Step:
+        """Return the answer to the n-th request."""
+        asked = self.requests[number - 1]
+        form = format_of(asked.path.partition("?")[0])
+        step = {"json": reply(form, self._says(asked_text(form, asked.body)), asked.body["model"])}
+        return {**step, "headers": {"x-request-id": f"req-{number}"}}

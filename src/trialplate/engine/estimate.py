@@ -32,16 +32,22 @@ class Estimate:
 
 
 def bounds_of(
-    plan: Plan, matrix: Matrix, opened: Mapping[str, Json], cases: Mapping[str, Case]
+    plan: Plan,
+    matrix: Matrix,
+    opened: Mapping[str, Json],
+    cases: Mapping[str, Case],
+    sizes: Mapping[str, int] | None = None,
 ) -> dict[str, AttemptBounds]:
     """Return the bounds of each configuration that is to run.
 
     Args:
         opened: the texts by commitment.
         cases: the cases by id.
+        sizes: bytes of their files, by digest; None: they have none.
     """
     helping = HelperBounds(plan, opened, cases) if plan.helpers else None
-    return {i.name: AttemptBounds(i, opened, cases, helping) for i in plan.configurations if i.name in matrix.counts}
+    there = [item for item in plan.configurations if item.name in matrix.counts]
+    return {item.name: AttemptBounds(item, opened, cases, helping, sizes) for item in there}
 
 
 def estimate(matrix: Matrix, bounds: Mapping[str, AttemptBounds]) -> list[Estimate]:

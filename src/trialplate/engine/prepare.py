@@ -40,6 +40,8 @@ class Prepared:
     cases: Mapping[str, Case]
     blobs: Mapping[str, str] = field(default_factory=dict)
     """Where the bytes lie that the cases to be asked need, in the project's folder, by digest; a run stores them."""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """How many bytes these are, by digest."""
     where: Callable[[Place], str] = lambda keys: ".".join(map(str, keys))
     """Tells where a value stands in the author's file, by its keys, if there is one."""
 
@@ -73,7 +75,7 @@ class Prepared:
     @cached_property
     def bounds(self) -> Mapping[str, AttemptBounds]:
         """Return the most that an attempt should take, by configuration; worked out once for all who ask."""
-        return bounds_of(self.plan, self.matrix, self.opened, self.cases)
+        return bounds_of(self.plan, self.matrix, self.opened, self.cases, self.sizes)
 
     @property
     def helper_estimates(self) -> list[Estimate]:
@@ -115,7 +117,9 @@ def prepare(
     opened = {commitment: opening.value for commitment, opening in frozen.openings.items()}
     cases = {case.id: codec.decode(Case, opened[case.commitment], case.id) for case in plan.test_set.cases}
     blobs = {digest: project.blobs[digest] for digest in blobs_needed(matrix, cases)}
-    prepared = Prepared(project.root, frozen, matrix, narrowing, opened, cases, blobs, project.document.where)
+    prepared = Prepared(
+        project.root, frozen, matrix, narrowing, opened, cases, blobs, project.sizes, project.document.where
+    )
     check_limits(plan, prepared.asked, prepared.bounds, prepared.where)
     return prepared
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trialplate import __version__
@@ -106,7 +106,7 @@ def resume_run(
     report.require()
     prepared, opened = _prepared(folder, entry.body)
     _check_files(prepared)
-    Blobs(folder).check(blobs_needed(prepared.matrix, prepared.cases))
+    prepared = replace(prepared, sizes=Blobs(folder).check(blobs_needed(prepared.matrix, prepared.cases)))
     _check_budget(prepared, ceiling or Ceiling())
     with ExitStack() as closing:
         seats = closing.enter_context(open_seats(prepared, environ))

@@ -10,11 +10,11 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from trialplate.engine.attachments import attachments_of
-from trialplate.engine.attempt import Judgement, judge_answer, judge_failure, part_reasoning, retry_delay_s
+from trialplate.engine.attempt import Judgement, judge_answer, judge_failure, part_reasoning, retry_delay_s, scrubbed
 from trialplate.engine.before import Before, Unscored
 from trialplate.engine.consultation import Consultation
 from trialplate.engine.forms import instructions_of, read_form, shape_of
@@ -288,7 +288,9 @@ class TrialRunner:
         asked = self._consultation(key)
         try:
             tools = [seat.tools[item.name] for item in request.case.tools if item.name in seat.tools]
-            answer = part_reasoning(self._scrubbed(await seat.runner.answer(request, tools)), seat.configuration)
+            answer = part_reasoning(
+                scrubbed(await seat.runner.answer(request, tools), self.secrets), seat.configuration
+            )
             answer = read_form(answer, request.case, seat.configuration)
             if self._helpers:
                 trial.answered(answer.usage)
@@ -348,26 +350,6 @@ class TrialRunner:
         self.journal.line("trial.end", codec.to_json(end))
         self.tally.spent(end)
         return end
-
-    def _scrubbed(self, answer: Answer) -> Answer:
-        """Return an answer without known secrets: an escape could have hidden one from the runner."""
-        if self.secrets.none:
-            return answer
-        return replace(
-            answer,
-            text=self.scrub(answer.text),
-            finish=None if answer.finish is None else self.scrub(answer.finish),
-            served=None if answer.served is None else self.scrub(answer.served),
-            request_ids=tuple(self.scrub(item) for item in answer.request_ids),
-            transcript=self._scrubbed_json(answer.transcript),
-        )
-
-    def _scrubbed_json(self, value: Json) -> Json:
-        if isinstance(value, str):
-            return self.scrub(value)
-        if isinstance(value, dict):
-            return {self.scrub(name): self._scrubbed_json(item) for name, item in value.items()}
-        return [self._scrubbed_json(item) for item in value] if isinstance(value, list) else value
 
     def _served(self, text: str | None, key: TrialKey, answer: Answer | None) -> str | None:
         """Return the served model's name: what the plan names itself may always stand in the open."""

@@ -65,6 +65,8 @@ class CaseFiles:
     """None: nothing is fetched, and what was not fetched before cannot be used."""
     blobs: dict[str, str] = field(default_factory=dict)
     """Where their bytes lie, relative to the project's folder, by digest."""
+    sizes: dict[str, int] = field(default_factory=dict)
+    """How many these are, by digest."""
     _known: dict[str, _Pinned] = field(default_factory=dict)
 
     def local(self, beside: str, path: str, where: str) -> _Pinned:
@@ -109,6 +111,7 @@ class CaseFiles:
             data = read_inside(self.root, name, where, MAX_BYTES)
             found = self._known[name] = _Pinned(canonical.digest(data), data[:SIGNATURE_BYTES])
             self.blobs.setdefault(found.digest, name)
+            self.sizes[found.digest] = len(data)
         return self._known[name]
 
 

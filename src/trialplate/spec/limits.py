@@ -18,6 +18,7 @@ from trialplate.record.entries import Money, Usage
 from trialplate.record.frozen import Json
 from trialplate.record.matrix import Matrix, selects
 from trialplate.record.values import Budget, Case, Configuration, Plan, Provider
+from trialplate.rules.cells import HOSTED_RUNNERS
 from trialplate.rules.cost import cost_of
 from trialplate.spec.accounts import account_of
 from trialplate.spec.document import Path
@@ -46,6 +47,8 @@ UNSTATED_OUTPUT = 4096
 """Output tokens of an attempt whose configuration states no limit: a guess, and said to be one."""
 FORM_BYTES = 1200
 """What is said about the form of an answer, besides the author's words: the schema of a reply, twice."""
+FILE_TOKENS = 16_384
+"""Input tokens of a file that is sent: of an image, which all providers scale down to no more; of another at least."""
 PER_REQUEST = 16
 """Input tokens of what stands around the texts."""
 JUDGE_WORDS = 4096
@@ -91,11 +94,21 @@ class AttemptBounds:
         opened: Mapping[str, Json],
         cases: Mapping[str, Case],
         helping: HelperBounds | None = None,
+        sizes: Mapping[str, int] | None = None,
     ) -> None:
+        """Take what is sent.
+
+        Args:
+            configuration: whose attempts they are.
+            opened: the texts by commitment.
+            cases: the cases by id.
+            helping: of the helpers that score an answer; None: there are none.
+            sizes: bytes of the cases' files, by digest; None: they have none.
+        """
         sent = [opened[text.commitment] for text in configuration.texts if text.role in ("system", "document", "body")]
         self._shared = sum(_bytes(text) + 64 for text in sent)
         self._tools = {tool.name: _bytes(opened[tool.texts[0].commitment]) + 64 for tool in configuration.tools}
-        self._configuration, self._cases = configuration, cases
+        self._configuration, self._cases, self._sizes = configuration, cases, sizes or {}
         self._helping = helping
         stated = output_limit(configuration)
         self._output, self._stated = (UNSTATED_OUTPUT, False) if stated is None else (stated, True)
@@ -125,11 +138,21 @@ class AttemptBounds:
         form += 2 * _bytes(case.answer_schema) if case.answer_schema is not None else _bytes(case.answer_format or "")
         offered = [self._tools[tool.name] for tool in case.tools if tool.name in self._tools]
         size = self._shared + _bytes(case.input) + form + sum(offered)
-        tokens = tokens_of(size)
+        tokens = tokens_of(size) + self._file_tokens(case)
         several = bool(offered or self._configuration.settings.get("server_tools"))
         turns = (case.max_turns or MAX_TURNS) if several else 1
         grows = self._output + -(-RESULT_CHARACTERS // 3)
         return turns * tokens + grows * turns * (turns - 1) // 2, turns * self._output
+
+    def _file_tokens(self, case: Case) -> int:
+        """Return the most tokens that the files of a case are, as far as they are sent."""
+        if self._configuration.runner not in HOSTED_RUNNERS:
+            return 0
+        sent = [file for file in case.files if "native" in file.access]
+        return sum(
+            FILE_TOKENS if file.type.startswith("image/") else max(FILE_TOKENS, self._sizes.get(file.digest, 0) // 3)
+            for file in sent
+        )
 
 
 class HelperBounds:

@@ -62,6 +62,8 @@ class Project:
     """Digest of every project file that a command or a callable names, by path."""
     blobs: Mapping[str, str]
     """Where the bytes lie that cases name, in the project's folder, by their digest."""
+    sizes: Mapping[str, int]
+    """How many these are, by their digest."""
     schemas: Mapping[str, Json]
     """The schemas of scorers, by the scorer's name; those of a judge by its name, a space and their key."""
     cassettes: Mapping[str, str]
@@ -103,6 +105,7 @@ def load_project(path: str | os.PathLike[str], fetch: Fetch | None = None) -> Pr
         texts=texts,
         pinned=dict(_pinned(root, document, author)),
         blobs=files.blobs,
+        sizes=files.sizes,
         schemas={name: schema for name, schema, _ in schemas},
         cassettes=dict(_cassettes(root)),
         warnings=(

@@ -75,7 +75,7 @@ def validate(path: str | os.PathLike[str], fetch: Fetch | None = None) -> Valida
     opened = {commitment: opening.value for commitment, opening in frozen.openings.items()}
     cases = {case.id: case for case in project.cases}
     helping = HelperBounds(plan, opened, cases)
-    bounds = {item.name: AttemptBounds(item, opened, cases, helping) for item in plan.configurations}
+    bounds = {item.name: AttemptBounds(item, opened, cases, helping, project.sizes) for item in plan.configurations}
     check_limits(plan, matrix, bounds, project.document.where)
     tags = Counter(tag for case in project.cases for tag in case.tags or (UNTAGGED,))
     applied = Counter(scorer.name for case in plan.test_set.cases for scorer in matrix.applicable(case))

@@ -68,12 +68,12 @@ async def _get(client: HttpClient, url: str, limit: int, timeout_s: float) -> Ht
 def _next(url: str, location: str) -> str:
     """Return where a redirect leads."""
     try:
-        target = urldefrag(urljoin(url, location)).url
-        scheme, host = urlsplit(target).scheme, urlsplit(target).hostname
+        leads_to = urldefrag(urljoin(url, location)).url
+        scheme, host = urlsplit(leads_to).scheme, urlsplit(leads_to).hostname
     except ValueError:
         scheme, host = "", None
     if scheme not in ("http", "https") or not host:
         raise SpecError("a redirect leads to no http or https address", hint=_HINT, code="FETCH")
     if scheme == "http" and urlsplit(url).scheme == "https":
         raise SpecError("a redirect leads from https to http", hint=_HINT, code="FETCH")
-    return target
+    return leads_to

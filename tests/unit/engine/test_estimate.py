@@ -7,12 +7,12 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from small_runs import asked, configuration, matrix_of, plan_of
+from small_runs import DIGEST, NAME, asked, configuration, matrix_of, plan_of
 
 from trialplate.engine.estimate import bounds_of, estimate, trials_within
 from trialplate.record.entries import Money, Narrowing, Usage
 from trialplate.record.matrix import narrow
-from trialplate.record.values import PlanText, Pricing
+from trialplate.record.values import Case, CaseFile, PlanText, Pricing
 from trialplate.rules.cost import cost_of
 from trialplate.spec.limits import UNSTATED_OUTPUT
 
@@ -111,3 +111,19 @@ def test_trials_within_counts_in_the_order_of_the_matrix_and_all_that_cost_nothi
     bounds = bounds_of(plan, matrix, {}, CASES)
     assert [trials_within(matrix, bounds, nano) for nano in (0, 999_999, 1_000_000, 2_500_000)] == [6, 6, 7, 8]
     assert trials_within(matrix, bounds, 6_000_000) == matrix.size == 12
+
+
+def test_files_that_are_sent_are_part_of_the_bound() -> None:
+    """An image as the largest that is not scaled down, another file by its bytes; what a tool reads is not sent."""
+    made = plan_of(1, configurations=[configuration(runner="openai", model_id="m")])
+    files = [CaseFile(name=kind, type=kind, digest=DIGEST) for kind in ("image/png", "application/pdf", "text/csv")]
+    files[2] = files[2].replace(access=("local",))
+
+    def tokens(*given: CaseFile, size: int = 300_000) -> int:
+        cases = {"q1": Case(id="q1", input="What?", files=given)}
+        return bounds_of(made, narrow(made, None), {}, cases, {DIGEST: size})[NAME].of("q1").input_tokens
+
+    nothing = tokens()
+    assert [tokens(file) - nothing for file in files] == [16_384, 100_000, 0]
+    assert tokens(files[1], size=3) - nothing == 16_384
+    assert tokens(*files) - nothing == 116_384

@@ -153,6 +153,7 @@ _FULL = configuration(
     pricing=Pricing(input="1", output="2"),
 )
 _REACHES: list[dict[str, Any]] = [
+    {"interface": "embeddings"},
     {"runner": "command"},
     {"model_id": "gpt-z"},
     {"endpoint": "http://127.0.0.1:2/v1"},

@@ -44,6 +44,7 @@ class Judge:
         self.says, self.asked = list(says), list[Question]()
 
     async def __call__(self, question: Question) -> Reply:
+        """Say the next thing."""
         self.asked.append(question)
         said = self.says.pop(0)
         return said if isinstance(said, Reply) else Reply(text=said)
@@ -169,7 +170,7 @@ async def test_unreadable_reply_is_asked_again_once_and_then_no_score(reply: str
 @pytest.mark.parametrize("unfit", [Reply(text="I cannot help with that.", unfit="it is a refusal"), Reply()])
 async def test_refusal_and_null_content_are_no_verdict(unfit: Reply) -> None:
     """J02: content null is an empty reply, and a refusal none whatever it says; never the text None."""
-    with pytest.raises(ScorerError, match="it is a refusal|it is empty") as error:
+    with pytest.raises(ScorerError, match=r"it is a refusal|it is empty") as error:
         await scored(judge(VERDICTS), unfit, unfit)
     assert "None" not in str(error.value)
 
@@ -286,7 +287,7 @@ async def test_schema_mode_compares_literal_values_as_mindtrial_does_or_by_a_sch
 @pytest.mark.parametrize("settings", [{"mode": "pairwise", "parse": "fenced"}, {**VERDICTS, "swap": True}])
 def test_judge_of_another_kind_is_refused(settings: dict[str, Json]) -> None:
     """A plan of a later program is not read as something else."""
-    with pytest.raises(SpecError, match="no mode|no setting"):
+    with pytest.raises(SpecError, match=r"no mode|no setting"):
         judge(settings)
 
 

@@ -9,7 +9,7 @@ import pytest
 from small_runs import DIGEST, NAME, case, configuration, ended, plan_of, scorer
 
 from trialplate.engine.attempt import judge_failure
-from trialplate.record.entries import Call, Cause, Counts, Money, RunClose, TrialEnd, TrialStart, Usage
+from trialplate.record.entries import Call, Cause, Counts, Money, Private, RunClose, TrialEnd, TrialStart, Usage
 from trialplate.record.matrix import narrow
 from trialplate.record.values import Plan, Pricing, Retry, Selector
 from trialplate.rules.cells import FAR_END_RUNNERS, OWN_CAUSES, Board
@@ -474,3 +474,77 @@ def test_run_is_complete_with_what_is_never_asked() -> None:
         lines = Lines(plan).end(NOT_ASKED.replace(cause=cause))
         lines.checks.finish(RunClose(complete=True, reason="complete", counts=counts), "full")
         assert lines.codes == found
+
+
+# ------------------------------------------------------------------------------------------------------------- helpers
+
+ANSWER, REPLIES = "a" * 43, tuple(letter * 43 for letter in "bcd")
+PRICED = Pricing(input="1", output="2")
+JUDGED = plan_of(
+    1,
+    scorers=[scorer(type="judge", also=("grounded",), helper="j")],
+    helpers=(configuration("j", runner="openai-compatible", pricing=PRICED),),
+    configurations=[configuration(retry=Retry(max_retries=5))],
+)
+HELPED: dict[str, Any] = {
+    "metrics": {"correct": 1.0, "grounded": 0.0},
+    "helper_calls": (LIVE,),
+    "helper_usage": Usage(input=10, output=5),
+    "helper_cost": Money(nano=20_000, currency="USD"),
+    "private": Private(answer=ANSWER, replies={"correct": REPLIES[:1]}),
+}
+
+
+def test_end_with_a_judge_holds() -> None:
+    """Its metrics, its reply and its money; a further metric may be unknown beside a verdict."""
+    assert codes(JUDGED, **HELPED) == set()
+    null = {**HELPED, "metrics": {"correct": 1.0}, "unknown": {"grounded": "scorer"}}
+    assert codes(JUDGED, **null) == set()
+    none = {**HELPED, "metrics": {"grounded": 1.0}, "unknown": {"correct": "scorer"}}
+    assert codes(JUDGED, **none) == {"CELL-VERDICT"}
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"helper_cost": Money(nano=20_001, currency="USD")}, "COST"),
+        ({"helper_cost": None}, "COST"),
+        ({"helper_usage": None}, "COST"),
+        ({"helper_calls": ()}, "COST"),
+        ({"helper_calls": (REPLAYED,)}, "REPLAY-FLAG"),
+        ({"private": Private(answer=ANSWER, replies={"correct": REPLIES})}, "ATTEMPT-ORDER"),
+    ],
+)
+def test_end_contradiction_about_a_helper_is_found(change: dict[str, Any], code: str) -> None:
+    """Money that does not follow, a replay in a live run, and a third reply."""
+    assert codes(JUDGED, **{**HELPED, **change}) == {code}
+
+
+def test_end_that_asks_a_helper_of_a_plan_without_one_is_found() -> None:
+    """A call that the plan does not know."""
+    assert codes(helper_calls=(LIVE,)) == {"COST"}
+
+
+def test_rescored_answer_keeps_what_was_replied_about_it() -> None:
+    """Who drops a reply and asks again until the judge is kind is found; who adds the second one is not."""
+    unread = {"outcome": "error", "cause": "scorer", "verdict": None, "metrics": {}, "received": 5}
+    unread |= {"unknown": {"correct": "scorer", "grounded": "scorer"}}
+    first = ended(KEY, **{**HELPED, **unread})
+
+    def again(*replies: str) -> set[str]:
+        private = Private(answer=ANSWER, replies={"correct": replies})
+        end = ended(KEY, 2, **{**HELPED, "answer_of": 1, "private": private})
+        return Lines(JUDGED).start().end(first).start(attempt=2).end(end).codes
+
+    assert again(*REPLIES[:2]) == set()
+    assert again(REPLIES[1]) == {"ATTEMPT-ORDER"}
+    assert again() == {"ATTEMPT-ORDER"}
+    assert again(*REPLIES) == {"ATTEMPT-ORDER"}
+
+
+def test_replayed_helper_makes_the_cell_a_replayed_one() -> None:
+    """Under `evidence: {calls: live}` a judge from a cassette is none, whoever answered."""
+    lines = Lines(JUDGED.replace(cache="auto")).start().end(ended(KEY, **{**HELPED, "helper_calls": (LIVE, REPLAYED)}))
+    assert lines.codes == set()
+    assert lines.checks.board.cells[KEY].replayed
+    assert (lines.checks.board.cells[KEY].helper_nano, lines.checks.board.cells[KEY].cost_nano) == (20_000, 0)
