@@ -26,7 +26,7 @@ from trialplate.scorers.reasoning import without_reasoning
 from trialplate.transport.secrets import Secrets
 
 __all__ = ["Judgement", "judge_answer", "judge_failure", "part_reasoning", "quantised", "retry_delay_s"]
-__all__ += ["scrubbed"]
+__all__ += ["received_by", "scrubbed"]
 
 
 @dataclass(frozen=True)
@@ -111,6 +111,15 @@ def _scrubbed_json(value: Json, scrub: Callable[[str], str]) -> Json:
     if isinstance(value, dict):
         return {scrub(name): _scrubbed_json(item, scrub) for name, item in value.items()}
     return [_scrubbed_json(item, scrub) for item in value] if isinstance(value, list) else value
+
+
+def received_by(answer: Answer | None, failure: Failure | None) -> int:
+    """Return the bytes of answer that had arrived; the body of an HTTP error is none."""
+    if answer is not None:
+        return answer.received
+    if failure is None or failure.kind == "http_status":
+        return 0
+    return failure.received
 
 
 _STRIPPED = "stripped"

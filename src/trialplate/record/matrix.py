@@ -55,8 +55,19 @@ def attempt_key(configuration: Configuration) -> str:
     thing under test has changed.
     """
     json = codec.to_json(configuration.replace(name="k", model="k", profile="k"))
-    kept = ("runner", "model_id", "endpoint", "interface", "settings", "texts", "files", "subject", "structured")
-    kept += ("tools", "plugin")
+    kept = [
+        "runner",
+        "model_id",
+        "endpoint",
+        "interface",
+        "settings",
+        "texts",
+        "files",
+        "subject",
+        "structured",
+        "tools",
+        "plugin",
+    ]
     reaches: dict[str, Json] = {name: json[name] for name in kept if name in json}
     if "settings" in reaches:
         reaches["settings"] = {name: item for name, item in reaches["settings"].items() if name != "seed"}
