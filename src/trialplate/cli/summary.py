@@ -42,6 +42,7 @@ WHY = {
     "budget": "left out by the budget",
     "closed_connection": "the connection was closed",
     "http_status": "the server answered with an HTTP error: see its words in the report, then `url:` and `model:`",
+    "incompatible": "the model does not take what the case holds: see `accepts:`",
     "interrupted": "interrupted",
     "lost": "the run ended before the answer came",
     "not_started": "the program could not be started",

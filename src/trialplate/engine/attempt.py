@@ -25,8 +25,8 @@ from trialplate.scorers.base import Scorer as ScorerObject
 from trialplate.scorers.reasoning import without_reasoning
 from trialplate.transport.secrets import Secrets
 
-__all__ = ["Judgement", "judge_answer", "judge_failure", "part_reasoning", "quantised", "retry_delay_s"]
-__all__ += ["scrubbed"]
+__all__ = ["Judgement", "arrived", "judge_answer", "judge_failure", "part_reasoning", "quantised", "received"]
+__all__ += ["retry_delay_s", "scrubbed"]
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,11 @@ def _scrubbed_json(value: Json, scrub: Callable[[str], str]) -> Json:
 
 _STRIPPED = "stripped"
 """Where a transcript holds the reasoning that was taken out of the text."""
+
+
+def arrived(answer: Answer, configuration: Configuration, secrets: Secrets) -> Answer:
+    """Return an answer as it is recorded: without known secrets, and its reasoning apart if the plan says so."""
+    return part_reasoning(scrubbed(answer, secrets), configuration)
 
 
 def part_reasoning(answer: Answer, configuration: Configuration) -> Answer:
@@ -240,3 +245,12 @@ def retry_delay_s(failure: Failure, configuration: Configuration, attempt: int, 
     longest = retry.max_delay_ms / 1000
     backoff = min(longest, retry.initial_delay_ms / 1000 * 2.0 ** min(attempt - 1, 16)) * (0.5 + spread / 2)
     return min(longest, max(backoff, failure.retry_after_s or 0.0))
+
+
+def received(answer: Answer | None, failure: Failure | None) -> int:
+    """Return the bytes of answer that had arrived; the body of an HTTP error is none."""
+    if answer is not None:
+        return answer.received
+    if failure is None or failure.kind == "http_status":
+        return 0
+    return failure.received

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from trialplate.engine.attachments import attachments_of
-from trialplate.engine.attempt import Judgement, judge_answer, judge_failure, part_reasoning, retry_delay_s, scrubbed
+from trialplate.engine.attempt import Judgement, arrived, judge_answer, judge_failure, received, retry_delay_s
 from trialplate.engine.before import Before, Unscored
 from trialplate.engine.consultation import Consultation
 from trialplate.engine.forms import instructions_of, read_form, shape_of
@@ -288,9 +288,7 @@ class TrialRunner:
         asked = self._consultation(key)
         try:
             tools = [seat.tools[item.name] for item in request.case.tools if item.name in seat.tools]
-            answer = part_reasoning(
-                scrubbed(await seat.runner.answer(request, tools), self.secrets), seat.configuration
-            )
+            answer = arrived(await seat.runner.answer(request, tools), seat.configuration, self.secrets)
             answer = read_form(answer, request.case, seat.configuration)
             if self._helpers:
                 trial.answered(answer.usage)
@@ -337,7 +335,7 @@ class TrialRunner:
             cost=cost_of(seat.configuration.pricing, usage),
             latency_ms=far.latency_ms if far is not None else 0,
             wall_ms=round((time.monotonic() - began) * 1000),
-            received=_received(answer, failure),
+            received=received(answer, failure),
             finish=self._public(answer.finish, key, answer) if answer is not None else None,
             served=self._served(far.served, key, answer) if far is not None else None,
             requests=tuple(i for i in (far.request_ids if far is not None else ()) if self._public(i, key, answer)),
@@ -395,12 +393,3 @@ class TrialRunner:
         """Journal what opens the parts of one attempt, each under a fresh random salt; returns their commitments."""
         openings = [Opening(salt=self._random.salt(), value=value) for value in parts.values()]
         return dict(zip(parts, self.journal.openings(openings), strict=True))
-
-
-def _received(answer: Answer | None, failure: Failure | None) -> int:
-    """Return the bytes of answer that had arrived; the body of an HTTP error is none."""
-    if answer is not None:
-        return answer.received
-    if failure is None or failure.kind == "http_status":
-        return 0
-    return failure.received
