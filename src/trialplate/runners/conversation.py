@@ -22,7 +22,7 @@ from trialplate.record.entries import Usage
 from trialplate.record.frozen import Json
 from trialplate.rules.cells import serves
 from trialplate.runners.base import Answer, Failure, OfferedTool, Request, ToolCall, ToolResult, Turn
-from trialplate.spec.tool_entries import MAX_TURNS
+from trialplate.spec.turns import MAX_TURNS
 
 __all__ = ["converse"]
 

@@ -28,7 +28,7 @@ from trialplate.record.values import Configuration, PlanTool
 from trialplate.runners.base import Answer, Failure, Request, RunnerContext, Tool, ToolCall, ToolResult
 from trialplate.runners.exchanges import Exchanges
 from trialplate.runners.providers import replies
-from trialplate.spec.tool_entries import RESULT_CHARACTERS
+from trialplate.spec.turns import RESULT_CHARACTERS
 from trialplate.transport.function_child import function_argv
 from trialplate.transport.http import HttpReply, HttpRequest
 from trialplate.transport.process import ChildResult, NotStarted, child_environment, run_child

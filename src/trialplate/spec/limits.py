@@ -25,7 +25,7 @@ from trialplate.spec.document import Path
 from trialplate.spec.judge_words import ASKS
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.project import Project
-from trialplate.spec.tool_entries import MAX_TURNS, RESULT_CHARACTERS
+from trialplate.spec.turns import MAX_TURNS, RESULT_CHARACTERS
 
 __all__ = [
     "UNSTATED_OUTPUT",

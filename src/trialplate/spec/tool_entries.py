@@ -11,14 +11,10 @@ from pydantic_core import PydanticCustomError
 from trialplate.spec.entries import Function
 from trialplate.spec.fields import Text
 
-__all__ = ["MAX_TURNS", "RESULT_CHARACTERS", "ToolEntry", "ToolName"]
+__all__ = ["ToolEntry", "ToolName"]
 
 ToolName = Annotated[str, StringConstraints(pattern="^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
 """As all interfaces take it."""
-MAX_TURNS = 20
-"""Replies of one attempt with tools, where the case does not say."""
-RESULT_CHARACTERS = 16_384
-"""What a model is told of one result; the rest is cut off, and it is told that."""
 
 
 def _parameters(value: dict[str, Any]) -> dict[str, Any]:
