@@ -33,7 +33,7 @@ from trialplate.runners.hosted import make as make_hosted
 from trialplate.scorers.base import NO_CONTEXT, Question, Reply, ScorerContext, ScorerError
 from trialplate.spec.limits import UNSTATED_OUTPUT, output_limit, tokens_in
 
-__all__ = ["Consultation", "Helper", "kept_reply", "make_helper", "reply_of"]
+__all__ = ["Consultation", "Helper", "Helpers", "kept_reply", "make_helper", "reply_of"]
 
 _NOTHING = Usage(input=0, output=0)
 _COUNTS = ("cache_read", "cache_write", "reasoning")
@@ -79,6 +79,33 @@ def make_helper(configuration: Configuration, context: RunnerContext) -> Helper:
     return Helper(configuration, make(configuration, context), context.texts)
 
 
+@dataclass(frozen=True)
+class Helpers:
+    """The helpers of a run, and what all who ask them share."""
+
+    by_name: Mapping[str, Helper]
+    texts: Mapping[str, Mapping[tuple[str, str], Json]]
+    """Opened texts of scorers, by the scorer's name."""
+    scrub: Callable[[str], str]
+
+    def consult(
+        self,
+        case: Case,
+        repeat: int,
+        request_id: Callable[[], str],
+        pace: Pace | None = None,
+        earlier: Mapping[str, Sequence[Json]] | None = None,
+    ) -> Consultation:
+        """Return what the scorers of one answer ask through.
+
+        Args:
+            request_id: makes an id for each call.
+            pace: what bounds how fast they are asked; None bounds nothing.
+            earlier: what was replied about the same answer before, by scorer.
+        """
+        return Consultation(self, case, repeat, request_id, pace, earlier or {})
+
+
 @dataclass
 class _Spent:
     """What the calls to one helper took."""
@@ -92,28 +119,17 @@ class Consultation:
 
     def __init__(
         self,
-        helpers: Mapping[str, Helper],
+        helpers: Helpers,
         case: Case,
         repeat: int,
-        *,
-        pace: Pace | None = None,
         request_id: Callable[[], str],
-        texts: Mapping[str, Mapping[tuple[str, str], Json]],
-        earlier: Mapping[str, Sequence[Json]] | None = None,
-        scrub: Callable[[str], str] = lambda text: text,
+        pace: Pace | None,
+        earlier: Mapping[str, Sequence[Json]],
     ) -> None:
-        """Begin with nothing asked.
-
-        Args:
-            helpers: by name.
-            pace: what bounds how fast they are asked; None bounds nothing.
-            request_id: makes an id for each call.
-            texts: opened texts of scorers, by the scorer's name.
-            earlier: what was replied about the same answer before, by scorer.
-        """
-        self._helpers, self._case, self._repeat = helpers, case, repeat
-        self._pace, self._request_id, self._texts, self._scrub = pace, request_id, texts, scrub
-        self._earlier = earlier or {}
+        """Begin with nothing asked; see `Helpers.consult`."""
+        self._helpers, self._texts, self._scrub = helpers.by_name, helpers.texts, helpers.scrub
+        self._case, self._repeat, self._request_id = case, repeat, request_id
+        self._pace, self._earlier = pace, earlier
         self.replies: dict[str, list[Json]] = {}
         """New replies by scorer, as they are kept."""
         self.calls: list[Call] = []

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from trialplate import plugins
-from trialplate.engine.consultation import Helper, make_helper
+from trialplate.engine.consultation import Helper, Helpers, make_helper
 from trialplate.engine.prepare import Prepared
 from trialplate.errors import SpecError
 from trialplate.record.frozen import Json
@@ -46,17 +46,15 @@ class Seats:
     by_name: Mapping[str, Seat]
     scorers: Mapping[str, Sequence[tuple[Scorer, ScorerObject]]]
     """By case id."""
-    helpers: Mapping[str, Helper]
-    """Those that scorers of this run ask, by name."""
-    scorer_texts: Mapping[str, Mapping[tuple[str, str], Json]]
-    """Opened texts by the scorer's name."""
+    helpers: Helpers
+    """Those that scorers of this run ask."""
     secrets: Secrets
     clients: list[HttpClient]
 
     async def close(self) -> None:
         """Close runners, helpers and connections."""
         await asyncio.gather(*(seat.runner.close() for seat in self.by_name.values()))
-        await asyncio.gather(*(helper.close() for helper in self.helpers.values()))
+        await asyncio.gather(*(helper.close() for helper in self.helpers.by_name.values()))
         for client in self.clients:
             await client.close()
 
@@ -103,7 +101,7 @@ def open_seats(prepared: Prepared, environ: Mapping[str, str]) -> Iterator[Seats
             project=prepared.project, environ=environ, remember=secrets.remember, scrub=secrets.scrub
         )
         told = {item.name: _texts(item.texts, prepared.opened) for item in prepared.plan.scorers}
-        yield Seats(seats, _scorers(prepared, scoring), helpers, told, secrets, clients)
+        yield Seats(seats, _scorers(prepared, scoring), Helpers(helpers, told, secrets.scrub), secrets, clients)
 
 
 def _cassette(

@@ -100,7 +100,7 @@ class TrialRunner:
         self.secrets, self.scrub = seats.secrets, seats.secrets.scrub
         self.pace: Pace | None = None
         """What bounds how fast helpers are asked."""
-        self._helpers, self._scorer_texts = seats.helpers, seats.scorer_texts
+        self._helpers = seats.helpers
         self.before, self._blob = before, blob
         self._random = Randomness()
         self._unbegun = {name: self._attempts_after(0, name) for name in self.seats}
@@ -254,16 +254,7 @@ class TrialRunner:
 
     def _consultation(self, key: TrialKey, earlier: Mapping[str, Sequence[Json]] | None = None) -> Consultation:
         """Return what the scorers of an answer ask their helpers through."""
-        return Consultation(
-            self._helpers,
-            self.cases[key[1]],
-            key[2],
-            pace=self.pace,
-            request_id=self._random.request_id,
-            texts=self._scorer_texts,
-            earlier=earlier,
-            scrub=self.scrub,
-        )
+        return self._helpers.consult(self.cases[key[1]], key[2], self._random.request_id, self.pace, earlier)
 
     def _with_replies(self, private: Private, asked: Consultation) -> Private:
         """Journal what opens new replies, and return the private parts with them behind the earlier ones."""
@@ -290,7 +281,7 @@ class TrialRunner:
             tools = [seat.tools[item.name] for item in request.case.tools if item.name in seat.tools]
             answer = arrived(await seat.runner.answer(request, tools), seat.configuration, self.secrets)
             answer = read_form(answer, request.case, seat.configuration)
-            if self._helpers:
+            if self._helpers.by_name:
                 trial.answered(answer.usage)
             judgement = await judge_answer(answer, request.case, seat.configuration, scorers, asked.context)
         except Failure as caught:
