@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from trialplate.errors import SpecError
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import Choose, Configuration, Plan, PlanCase, Rule
-from trialplate.rules.cells import FAR_END_RUNNERS
+from trialplate.rules.cells import under_test
 from trialplate.rules.passmark import groups_of
 from trialplate.rules.quantities import RATES, draws_of, measured_cases
 from trialplate.rules.shape import costs_in
@@ -142,7 +142,8 @@ def _warnings(
     if choose.by != "cheapest":
         return
     for item in comparable:
-        if item.pricing is None:
+        own_word = under_test(item) and plan.pass_mark.declared_usage == "accept"
+        if item.pricing is None and not own_word:
             yield f"{at('by')}: the price of {item.name} is unknown: if it passes, nothing can be chosen"
-        elif item.runner in FAR_END_RUNNERS and not item.pricing.free and plan.pass_mark.declared_usage == "refuse":
+        elif item.pricing is not None and under_test(item) and not own_word and not item.pricing.free:
             yield f"{at('by')}: {item.name} counts its own tokens: without declared_usage: accept its cost is unknown"
