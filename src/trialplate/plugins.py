@@ -4,19 +4,19 @@
 A built-in is a name and a place, imported when it is used and not before. Any other name is looked up among the entry
 points of its group (`trialplate.runners`, `.scorers`, `.loaders`, `.reports`); these are discovered only then. A
 built-in name cannot be replaced: an entry point that claims one, or two packages that claim the same name, are errors.
-Only what a plan names is ever loaded.
+Only what a plan names is ever loaded. A loader whose name begins with a point is that of files with this ending.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, get_args
 
 from trialplate.errors import SpecError, nearest
 
-__all__ = ["BUILT_IN", "Group", "Plugin", "find", "list_plugins", "load"]
+__all__ = ["BUILT_IN", "PACKAGES", "Group", "Plugin", "find", "list_plugins", "load"]
 
 Group = Literal["runners", "scorers", "loaders", "reports"]
 
@@ -54,7 +54,9 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "command": "trialplate.scorers.programs:make_command",
         "python": "trialplate.scorers.programs:make_python",
     },
-    "loaders": {},
+    "loaders": dict.fromkeys(
+        (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".yaml", ".yml"), "trialplate.spec.test_sets:load"
+    ),
     "reports": {
         "text": "trialplate.reports.terminal:render",
         "markdown": "trialplate.reports.markdown:render",
@@ -75,6 +77,11 @@ class Plugin:
     distribution: str | None = None
     """The package that adds it; None for a built-in."""
     version: str | None = None
+
+    @property
+    def package(self) -> str:
+        """Return the package and its version, as a plan names them."""
+        return f"{self.distribution or 'trialplate'} {self.version or 'of no version'}"[:128]
 
     def load(self) -> Any:
         """Import the code.
@@ -159,3 +166,25 @@ def _discover(group: Group) -> dict[str, Plugin]:
             raise SpecError(message, hint=hint, code="PLUGIN-CLASH")
         found[entry.name] = plugin
     return found
+
+
+class _Packages:
+    """The names that installed packages add, as who reads a plan looks them up: `spec.added.AddedNames`."""
+
+    def names(self, group: Group) -> Iterable[str]:
+        """Return the names of a group.
+
+        Raises:
+            SpecError: PLUGIN-CLASH.
+        """
+        return _discover(group)
+
+    def find(self, group: Group, name: str) -> Any:
+        """Return what has a name; KeyError if nothing has."""
+        from trialplate.spec.added import AddedName
+
+        found = _discover(group)[name]
+        return AddedName(package=found.package, load=found.load)
+
+
+PACKAGES = _Packages()

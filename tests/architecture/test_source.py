@@ -219,8 +219,13 @@ def test_errors_are_raised_with_something_to_do() -> None:
 
 
 def test_public_names_of_the_package() -> None:
-    """What `from trialplate import ...` offers today: RunOutput, when it is asked for. Adding a name is a decision."""
+    """What `from trialplate import ...` offers, each when it is asked for. Adding a name is a decision."""
+    names = ["Model", "PassMark", "RunOutput", "RunRecord", "Score", "TestSet", "load_test_set", "render", "run_trial"]
+    stub = (SOURCE / "__init__.pyi").read_text(encoding="utf-8")
+    assert sorted(re.findall(r" as (\w+)$", stub, re.MULTILINE)) == names
     assert trialplate.RunOutput.__module__ == "trialplate.run_output"
+    assert [getattr(trialplate, name).__name__ for name in names] == names
+    assert set(names) <= set(dir(trialplate))
     assert sorted(name for name in vars(trialplate) if not name.startswith("_")) in ([], sorted(sub_modules()))
     assert re.fullmatch(r"\d+\.\d+\.\d+", trialplate.__version__)
 

@@ -8,18 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from packages import install
 
 from trialplate import plugins
 from trialplate.errors import SpecError
-
-
-def install(folder: Path, package: str, entry_points: str, code: str = "") -> None:
-    """Lay an installed package into a folder: its metadata, and one module."""
-    info = folder / f"{package}-1.2.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.2\n")
-    (info / "entry_points.txt").write_text(entry_points)
-    (folder / f"{package}_code.py").write_text(code)
+from trialplate.spec.test_sets import ENDINGS
 
 
 @pytest.fixture
@@ -93,3 +86,8 @@ def test_package_whose_code_is_broken_is_named(site: Path) -> None:
     with pytest.raises(SpecError, match="broken") as caught:
         plugins.load("runners", "b")
     assert caught.value.code == "PLUGIN"
+
+
+def test_built_in_endings_of_files_are_those_that_test_sets_read() -> None:
+    """A package cannot claim one of them, and the listing has them all."""
+    assert tuple(plugins.BUILT_IN["loaders"]) == ENDINGS

@@ -99,21 +99,13 @@ def _remember(done: Verified) -> None:
 
 
 def _append(ledger: LedgerView, decisions: Sequence[Decision]) -> None:
-    """Append decisions, but for one that is the same as the last about its configuration of its run."""
-    last = {e.body.configuration: e.body for e in ledger.decisions(decisions[0].run_id)}
-    fresh = [decision for decision in decisions if last.get(decision.configuration) != decision]
-    if not fresh:
-        return
-    from trialplate.record import codec
-
+    """Append decisions that are new, and say so."""
     instead = "decide without appending, with --no-append"
     try:
-        from trialplate.cli.project import open_writer
+        from trialplate.engine.project import append_decisions
 
-        writer = open_writer(ledger.folder, ledger.keys[0].line)
-        for place, decision in enumerate(fresh, start=len(ledger.entries)):
-            entry = writer.append("decision", codec.to_json(decision), at=place)
-            tell(f"decision appended as ledger entry {entry.seq}")
+        for seq in append_decisions(ledger, decisions):
+            tell(f"decision appended as ledger entry {seq}")
     except ModuleNotFoundError as error:
         hint = f"{instead}; or install trialplate whole"
         raise UsageError(f"to append a decision takes the package {error.name}", hint=hint) from None

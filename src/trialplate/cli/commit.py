@@ -8,10 +8,10 @@ import re
 from pathlib import Path
 
 from trialplate.cli.mark_words import supersedes_words
-from trialplate.cli.project import find_ledger, open_ledger
 from trialplate.engine.commits import commit_plan as commit_to
 from trialplate.engine.commits import superseded
 from trialplate.engine.prepare import Prepared, prepare
+from trialplate.engine.project import find_ledger, open_ledger
 from trialplate.errors import EXIT_DONE, UsageError
 from trialplate.record.matrix import mark_digest
 

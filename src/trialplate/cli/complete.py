@@ -171,9 +171,10 @@ def _plan(ctx: Any) -> Any:
 
 
 def _project(ctx: Any) -> Any:
+    from trialplate.plugins import PACKAGES
     from trialplate.spec.project import load_project
 
-    return load_project(str(ctx.params.get("plan") or "trialplate.yaml"))
+    return load_project(str(ctx.params.get("plan") or "trialplate.yaml"), added=PACKAGES)
 
 
 # ----------------------------------------------------------------------------------------------------- into the shell

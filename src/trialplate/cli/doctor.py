@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from trialplate import __version__
-from trialplate.cli.project import check_new, open_runs, verified_ledger
+from trialplate.engine.project import check_new, open_runs, verified_ledger
 from trialplate.errors import EXIT_DONE, EXIT_USAGE, TrialplateError, VerificationError
 from trialplate.ledger.clock import utc_now
 from trialplate.ledger.index import index_state
 from trialplate.ledger.keys import load_signer
+from trialplate.plugins import PACKAGES
 from trialplate.verify.cli import print_json
 from trialplate.verify.findings import Report, counted
 from trialplate.verify.known import config_folder
@@ -231,7 +232,7 @@ def _no_ledger(project: Path) -> Lines:
         return
     from trialplate.spec.project import load_project
 
-    check_new(project, load_project(project).author.name)
+    check_new(project, load_project(project, added=PACKAGES).author.name)
     yield Line("ledger", "OK", "there is none yet: `trialplate run --yes` makes it")
 
 
@@ -271,7 +272,7 @@ def _plan(project: Path) -> Lines:
     from trialplate.spec.validate import validate
 
     try:
-        found = validate(project / PLAN)
+        found = validate(project / PLAN, added=PACKAGES)
     except TrialplateError as error:
         yield Line("plan", "WARN", str(error), error.hint or "run `trialplate validate`")
         return

@@ -10,7 +10,7 @@ import shutil
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from trialplate.cli.project import begin_ledger
+from trialplate.engine.project import begin_ledger
 from trialplate.errors import EXIT_DONE, UsageError
 from trialplate.ledger.durable import storage
 from trialplate.ledger.keys import load_signer, new_key

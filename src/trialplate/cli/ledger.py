@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from trialplate.cli.project import begin_ledger, find_ledger, open_writer, verified_ledger
+from trialplate.engine.project import begin_ledger, find_ledger, open_writer, verified_ledger
 from trialplate.errors import EXIT_DONE, UsageError, nearest
 from trialplate.ledger.keys import LedgerKey, key_names, load_signer
 from trialplate.record import canonical

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trialplate.cli.project import find_ledger, verified_ledger
+from trialplate.engine.project import find_ledger, verified_ledger
 from trialplate.errors import EXIT_DONE
 from trialplate.ledger.index import IndexedRun, open_index
 from trialplate.ledger.lock import LOCK_NAME, is_held

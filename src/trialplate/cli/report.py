@@ -12,6 +12,7 @@ from pathlib import Path
 from trialplate import plugins
 from trialplate.errors import EXIT_DONE, EXIT_NEGATIVE, StorageError, UsageError
 from trialplate.ledger.durable import replacing, storage
+from trialplate.reports.formats import report_format
 from trialplate.reports.reported import gather
 from trialplate.verify.cli import print_json, reader_of
 from trialplate.verify.findings import Report
@@ -42,7 +43,7 @@ class ReportOptions:
 def show_report(name: str, options: ReportOptions, ledger: Path | None) -> int:
     """Print or write a report; returns the exit code: 3 if the record does not hold, whatever it says."""
     chosen = _format(options)
-    render = plugins.load("reports", chosen)
+    render = report_format(chosen)
     run, ledger = find_with_ledger(name, Path.cwd(), ledger)
     if ledger is None:
         raise UsageError("a record without its ledger cannot be reported on", where=name, hint="give --ledger DIR")

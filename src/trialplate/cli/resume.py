@@ -9,8 +9,8 @@ from pathlib import Path
 
 from trialplate.cli.ceiling import read_ceiling
 from trialplate.cli.progress import Manner, Progress
-from trialplate.cli.project import open_ledger, verified_ledger
 from trialplate.engine.prepare import Prepared
+from trialplate.engine.project import open_ledger, verified_ledger
 from trialplate.engine.resume import Resumed, resume_run
 from trialplate.engine.session import Finished
 from trialplate.errors import EXIT_DONE, EXIT_INCOMPLETE, UsageError

@@ -7,7 +7,6 @@ import json
 import os
 import secrets
 import shlex
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +17,16 @@ from trialplate.cli.colour import colour_mode
 from trialplate.cli.events import event_line
 from trialplate.cli.mark_words import choose_words, rule_words, supersedes_words
 from trialplate.cli.progress import Manner, Progress
-from trialplate.cli.project import begin_ledger, check_new, open_ledger, open_runs, verified_ledger
+from trialplate.engine.begin import begin_project
 from trialplate.engine.commits import superseded
 from trialplate.engine.estimate import Estimate, estimate
 from trialplate.engine.fetching import fetch
 from trialplate.engine.prepare import Prepared, prepare
-from trialplate.errors import EXIT_DONE, SpecError, TrialplateError, UsageError
+from trialplate.engine.project import check_new, open_ledger, open_runs, verified_ledger
+from trialplate.engine.ready import check_ready
+from trialplate.errors import EXIT_DONE, TrialplateError, UsageError
 from trialplate.ledger.keys import load_signer
+from trialplate.plugins import PACKAGES
 from trialplate.record import codec
 from trialplate.record.entries import Narrowing
 from trialplate.record.frozen import Json
@@ -34,7 +36,6 @@ from trialplate.spec.limits import Ceiling
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.project import Project, load_project
 from trialplate.verify.findings import counted
-from trialplate.verify.known import config_folder
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
 from trialplate.verify.locate import ledger_above
 from trialplate.verify.output import tell
@@ -113,7 +114,7 @@ def run_plan(plan: Path, options: RunOptions) -> int:
     else:
         view, writer, key = open_ledger(ledger)
         prepared = _prepared(plan, key.secret, options)
-        _check_ready(prepared)
+        check_ready(prepared, os.environ)
     from trialplate.engine.run import run_prepared
 
     at_once = options.jobs or prepared.plan.concurrency
@@ -138,67 +139,14 @@ def _prepared(plan: Path | Project, secret: bytes, options: RunOptions) -> Prepa
     return prepare(plan, secret, cache=options.cache_mode(), narrowing=options.narrowing(), ceiling=options.ceiling())
 
 
-def _check_ready(prepared: Prepared) -> None:
-    """Refuse a run that lacks what its first call would need.
-
-    Raises:
-        SpecError: SECRET or COMMAND.
-    """
-    _check_secrets(prepared)
-    _check_programs(prepared)
-
-
-def _check_secrets(prepared: Prepared) -> None:
-    """Refuse a run whose keys are not in the environment; a replay needs none.
-
-    Raises:
-        SpecError: SECRET, naming the variable.
-    """
-    from trialplate.transport.secrets import Secrets
-
-    for item in prepared.plan.configurations:
-        if item.secret is not None and item.name in prepared.matrix.counts and prepared.plan.cache != "replay":
-            Secrets().resolve(item.secret, os.environ, where=prepared.where(("models", item.model, "secret", "env")))
-
-
-def _check_programs(prepared: Prepared) -> None:
-    """Refuse a run of a program that is not there, before its first trial is spent on finding that out.
-
-    Raises:
-        SpecError: COMMAND, naming the program.
-    """
-    from trialplate.transport.command_line import command_argv
-
-    for item in prepared.plan.configurations:
-        if item.runner != "command" or item.name not in prepared.matrix.counts:
-            continue
-        if prepared.plan.cache in ("replay", "auto"):
-            continue  # what is recorded needs no program
-        program = command_argv(item.settings, item.name)[0]
-        if shutil.which(os.path.abspath(prepared.project / program) if os.sep in program else program) is None:
-            where = prepared.where(("models", item.model, "argv", 0))
-            hint = "correct its name; a name without a slash is looked up on PATH, another one in the project"
-            raise SpecError(f"there is no program {program!r} that can be run", where=where, hint=hint, code="COMMAND")
-
-
 def _begun(plan: Path, folder: Path, options: RunOptions) -> tuple[Prepared, Path]:
-    """Prepare a plan, then make key and ledger for a project that never had either, and say so.
+    """Prepare a plan, then make key and ledger for a project that never had either, and say so."""
+    project = load_project(plan, fetch, PACKAGES)
 
-    A plan that cannot be used leaves no key and no ledger behind.
-    """
-    from trialplate.ledger.keys import keep_key, make_key
+    def ready(secret: bytes) -> Prepared:
+        return _prepared(project, secret, options)
 
-    project = load_project(plan, fetch)
-    name, home = project.author.name, config_folder(os.environ)
-    given = os.environ.get("TRIALPLATE_KEY") or os.environ.get("TRIALPLATE_KEY_FILE")
-    is_new = not given and not (home / "keys" / f"{name}.key").exists()
-    key = make_key(name) if is_new else load_signer(name, os.environ)
-    prepared = _prepared(project, key.secret, options)
-    _check_ready(prepared)
-    check_new(folder, name)
-    if is_new:
-        keep_key(key, home)
-    origin = begin_ledger(folder, name, key)
+    prepared, origin, key = begin_project(folder, project.author.name, os.environ, ready)
     tell(
         event_line("ledger.began", origin=origin, key=key.line)
         if options.json
@@ -240,7 +188,7 @@ def _estimate(plan: Path, project: Path, ledger: Path | None, options: RunOption
     prepared = _prepared(plan, secret, options)
     if refusal is None:
         try:
-            _check_ready(prepared)
+            check_ready(prepared, os.environ)
             if ledger is None:
                 check_new(project, prepared.plan.name)
         except TrialplateError as error:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from trialplate.cli.project import verified_ledger
+from trialplate.engine.project import verified_ledger
 from trialplate.errors import EXIT_DONE, UsageError
 from trialplate.ledger.index import IndexedTrial, open_index
 from trialplate.record.entries import Money

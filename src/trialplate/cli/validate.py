@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from trialplate.errors import EXIT_DONE
+from trialplate.plugins import PACKAGES
 from trialplate.spec.validate import validate
 from trialplate.verify.cli import print_json
 from trialplate.verify.findings import counted
@@ -20,7 +21,7 @@ def validate_plan(plan: Path, *, as_json: bool = False) -> int:
     """Check a plan and print what it comes to."""
     from trialplate.engine.fetching import fetch
 
-    found = validate(plan, fetch)
+    found = validate(plan, fetch, PACKAGES)
     if as_json:
         print_json({"format": "trialplate-validation/1", **asdict(found)})
         return EXIT_DONE

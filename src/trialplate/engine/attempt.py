@@ -3,8 +3,8 @@
 
 Two kinds of failure are never mixed up. The model's own (`failed` or `limit` with a cause): its metrics are 0. The
 infrastructure's (`error`): its cells are unknown. For a hosted provider what the network or the service does is the
-infrastructure's; for the runners in `FAR_END_RUNNERS` the far end is the thing under test, and what it does once it was
-asked is its own. `trialplate.verify.cell_checks` holds every line to the same table.
+infrastructure's; for those that `rules.cells.under_test` names the far end is the thing under test, and what it does
+once it was asked is its own. `trialplate.verify.cell_checks` holds every line to the same table.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from trialplate.record import canonical
 from trialplate.record.entries import Cause, Outcome
 from trialplate.record.frozen import Json
 from trialplate.record.values import Case, Configuration, Scorer
-from trialplate.rules.cells import FAR_END_RUNNERS, serves
+from trialplate.rules.cells import serves, under_test
 from trialplate.runners.base import Answer, Failure
 from trialplate.scorers.base import NO_CONTEXT, Score, ScorerContext, ScorerError
 from trialplate.scorers.base import Scorer as ScorerObject
@@ -48,11 +48,11 @@ class Judgement:
 
 def judge_failure(failure: Failure, configuration: Configuration, scorers: Sequence[Scorer]) -> Judgement:
     """Return the outcome of an attempt without an answer, as it stands if nothing further is tried."""
-    far_end = configuration.runner in FAR_END_RUNNERS
+    far_end = under_test(configuration)
     cause, own, transient = _sorted(failure, far_end and failure.sent)
     if far_end and not failure.sent and cause in ("timeout", "closed_connection"):
         cause = "refused_connection"  # it was never asked, so it failed nothing
-    if own and configuration.runner in ("command", "python"):
+    if own and far_end and (configuration.runner in ("command", "python") or configuration.plugin is not None):
         transient = False  # a program that hung did so by itself; asking again would only hide it
     ended_by: Literal["model", "harness"] = "harness" if failure.kind in ("timeout", "too_long") else "model"
     if failure.kind == "max_turns":

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from trialplate.record.values import Configuration, Plan, Provider
-from trialplate.rules.cells import CALLING_RUNNERS, FAR_END_RUNNERS
+from trialplate.rules.cells import CALLING_RUNNERS, under_test
 from trialplate.spec.accounts import account_of
 
 __all__ = ["LONGEST_BLOCK_S", "REFUSALS", "Account", "Bucket", "Hold", "Meter", "Pace", "Waiting"]
@@ -45,8 +45,6 @@ GROWTH = 0.1
 """What that rate gains in the time in which it was measured."""
 LONGEST_SPAN_S = 60.0
 NEGLIGIBLE_GAP_S = 0.002
-WITHOUT_HTTP = FAR_END_RUNNERS - {"http"}
-"""Runners whose far end cannot refuse by a status."""
 _TOLERANCE = 1e-6
 
 
@@ -246,8 +244,8 @@ class Pace:
             if plan.cache == "replay" and item.runner in CALLING_RUNNERS:
                 continue  # nobody is asked
             provider = shared.get(account_of(item))
-            if provider is None and item.runner in WITHOUT_HTTP and not _limits(item):
-                continue
+            if provider is None and under_test(item) and item.runner != "http" and not _limits(item):
+                continue  # it cannot refuse by a status
             account, *of_provider = self._account(account_of(item), provider, now)
             if item.model not in models:
                 limits = item.limits

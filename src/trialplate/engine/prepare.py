@@ -10,6 +10,7 @@ from pathlib import Path
 
 from trialplate.engine.estimate import Estimate, bounds_of, estimate_helpers
 from trialplate.engine.fetching import fetch
+from trialplate.engine.making import Own
 from trialplate.errors import UsageError
 from trialplate.ledger.blobs import blobs_of
 from trialplate.record import codec
@@ -44,6 +45,8 @@ class Prepared:
     """How many bytes these are, by digest."""
     where: Callable[[Place], str] = lambda keys: ".".join(map(str, keys))
     """Tells where a value stands in the author's file, by its keys, if there is one."""
+    own: Own = field(default_factory=Own)
+    """The objects of the program that runs it."""
 
     @property
     def plan(self) -> Plan:
@@ -90,6 +93,7 @@ def prepare(
     cache: CacheMode | None = None,
     narrowing: Narrowing | None = None,
     ceiling: Ceiling | None = None,
+    own: Own | None = None,
 ) -> Prepared:
     """Read a project, if it is not read yet, freeze it, and narrow its matrix. What cases name by address is fetched.
 
@@ -97,14 +101,16 @@ def prepare(
         project: trialplate.yaml, its folder, or what was read of it.
         secret: the ledger's, from which salts are derived.
         cache, ceiling: what the command line says, over what the file says.
+        own: objects that the plan names as its runners and scorers.
 
     Raises:
         SpecError: the project cannot be used, its public plan would hold a private text, or its budget or its limits
             could not be kept.
         UsageError: the narrowing names something that is not there, or leaves nothing.
     """
+    own = own or Own()
     if not isinstance(project, Project):
-        project = load_project(project, fetch)
+        project = load_project(project, fetch, own)
     frozen = freeze(project, secret, cache=cache, ceiling=ceiling)
     plan = frozen.plan
     if narrowing is not None:
@@ -118,7 +124,7 @@ def prepare(
     cases = {case.id: codec.decode(Case, opened[case.commitment], case.id) for case in plan.test_set.cases}
     blobs = {digest: project.blobs[digest] for digest in blobs_needed(matrix, cases)}
     prepared = Prepared(
-        project.root, frozen, matrix, narrowing, opened, cases, blobs, project.sizes, project.document.where
+        project.root, frozen, matrix, narrowing, opened, cases, blobs, project.sizes, project.document.where, own
     )
     check_limits(plan, prepared.asked, prepared.bounds, prepared.where)
     return prepared

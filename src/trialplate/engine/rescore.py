@@ -15,9 +15,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from trialplate import plugins
 from trialplate.engine.attempt import Judgement, judge_answer
 from trialplate.engine.consultation import reply_of
+from trialplate.engine.making import Own, make_scorer
 from trialplate.errors import FormatError, SpecError, VerificationError
 from trialplate.record import canonical, codec
 from trialplate.record.entries import DECIDED, TrialEnd, TrialKey
@@ -26,7 +26,7 @@ from trialplate.record.values import Case, Scorer
 from trialplate.rules.cells import Cell, micro
 from trialplate.runners.base import Answer
 from trialplate.scorers.base import Scorer as ScorerObject
-from trialplate.scorers.base import ScorerContext, ScorerInContext
+from trialplate.scorers.base import ScorerContext, ScorerInContext, Texts
 from trialplate.spec.pins import is_pinned
 from trialplate.verify.content import openings
 from trialplate.verify.findings import Report, counted
@@ -128,9 +128,8 @@ class _Rescoring:
             if not is_pinned(project, file):
                 hint = "put it back as it was when the run began"
                 raise SpecError(f"{file.path} is not the file that the plan pins", hint=hint, code="FILE-CHANGED")
-        texts = {(text.role, text.name): opened[text.commitment] for text in scorer.texts}
-        made = plugins.load("scorers", scorer.type)(scorer, texts)
-        return ScorerInContext(made, ScorerContext(project=project, environ=os.environ))
+        texts: Texts = {(text.role, text.name): opened[text.commitment] for text in scorer.texts}
+        return ScorerInContext(make_scorer(scorer, texts, Own()), ScorerContext(project=project, environ=os.environ))
 
     async def run(self) -> None:
         """Score each answer once its opening, its transcript's and those of its replies have gone by."""

@@ -18,6 +18,7 @@ from trialplate import __version__
 from trialplate.engine.before import Before, Unscored
 from trialplate.engine.budget import Spending
 from trialplate.engine.environment import environment_of
+from trialplate.engine.making import Own
 from trialplate.engine.prepare import Prepared, blobs_needed
 from trialplate.engine.run import begin_record
 from trialplate.engine.seats import open_seats
@@ -79,6 +80,7 @@ def resume_run(
     ceiling: Ceiling | None = None,
     resumed: Callable[[Resumed, Prepared], None] = lambda state, prepared: None,
     watch: Watch | None = None,
+    own: Own | None = None,
 ) -> Finished | Resumed:
     """Go on with a run until its end, an interrupt, or five infrastructure errors in a row.
 
@@ -90,6 +92,7 @@ def resume_run(
         ceiling: of cost, over all sessions of the run, and of time, from now on; the plan's budget by default.
         resumed: told what there is to do, before anything is asked.
         watch: told how it goes.
+        own: the objects that the run began with.
 
     Returns:
         What the run came to, or, where it has ended and nothing is left to try, the state it is in.
@@ -104,7 +107,7 @@ def resume_run(
     report = Report(f"runs/{folder.name}")
     view = read_record(folder, ledger, report)
     report.require()
-    prepared, opened = _prepared(folder, entry.body)
+    prepared, opened = _prepared(folder, entry.body, own or Own())
     _check_files(prepared)
     prepared = replace(prepared, sizes=Blobs(folder).check(blobs_needed(prepared.matrix, prepared.cases)))
     _check_budget(prepared, ceiling or Ceiling())
@@ -161,7 +164,7 @@ def _start_of(ledger: LedgerView, folder: Path) -> LedgerEntry:
     return entry
 
 
-def _prepared(folder: Path, start: RunStart) -> tuple[Prepared, frozenset[str]]:
+def _prepared(folder: Path, start: RunStart, own: Own) -> tuple[Prepared, frozenset[str]]:
     """Return the run's plan with its texts, and every commitment that content.jsonl opens.
 
     Raises:
@@ -187,7 +190,8 @@ def _prepared(folder: Path, start: RunStart) -> tuple[Prepared, frozenset[str]]:
     frozen = Frozen(plan=plan, raw=raw, digest=start.plan, openings={})
     cases = {case.id: codec.decode(Case, opened[case.commitment], case.id) for case in plan.test_set.cases}
     project, matrix = folder.parent.parent, narrow(plan, start.narrowing)
-    return Prepared(project, frozen, matrix, start.narrowing, opened, cases), frozenset(known)
+    prepared = Prepared(project, frozen, matrix, start.narrowing, opened, cases, own=own)
+    return prepared, frozenset(known)
 
 
 def _check_files(prepared: Prepared) -> None:

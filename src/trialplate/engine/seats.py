@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from trialplate import plugins
 from trialplate.engine.consultation import Helper, Helpers, make_helper
+from trialplate.engine.making import make_runner, make_scorer
 from trialplate.engine.prepare import Prepared
 from trialplate.errors import SpecError
 from trialplate.record.frozen import Json
@@ -89,7 +89,7 @@ def open_seats(prepared: Prepared, environ: Mapping[str, str]) -> Iterator[Seats
             if item.name in prepared.matrix.counts:
                 texts = _texts(item.texts, prepared.opened)
                 made = context(item, texts, "models")
-                runner: Runner = plugins.load("runners", item.runner)(item, made)
+                runner = make_runner(item, made, prepared.own)
                 seats[item.name] = Seat(item, runner, texts, _tools(item, prepared.opened, made))
         asked = {scorer.helper for case in prepared.matrix.cases for scorer in prepared.matrix.applicable(case)}
         helpers: dict[str, Helper] = {}
@@ -142,7 +142,7 @@ def _scorers(prepared: Prepared, context: ScorerContext) -> dict[str, Sequence[t
     """Return the scorers of each case; each scorer is made once."""
     made: dict[str, ScorerObject] = {}
     for scorer in prepared.plan.scorers:
-        bare = plugins.load("scorers", scorer.type)(scorer, _texts(scorer.texts, prepared.opened))
+        bare = make_scorer(scorer, _texts(scorer.texts, prepared.opened), prepared.own)
         made[scorer.name] = ScorerInContext(bare, context)
     return {
         case.id: [(scorer, made[scorer.name]) for scorer in prepared.matrix.applicable(case)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -143,7 +144,7 @@ class Session:
             watch.ended(end, self.tally)
 
         try:
-            with _signals(stop, lambda: watch.stopping(self.tally, cut=stop.cut)):
+            with _signals(stop, watch, lambda: watch.stopping(self.tally, cut=stop.cut)):
                 await schedule.run(done, stop)
             for beat in beats:
                 if beat.done() and beat.exception() is not None:
@@ -220,21 +221,30 @@ class Session:
 
 
 @contextmanager
-def _signals(stop: Stop, told: Callable[[], None]) -> Iterator[None]:
+def _signals(stop: Stop, watch: Watch, told: Callable[[], None]) -> Iterator[None]:
     """End the run in order at ctrl-C, sooner at the next one or SIGTERM, and at once at the one after.
+
+    Only the main thread hears signals. In another, whoever waits for it is told how to ask for the end, and the third
+    time ends nothing more: the process is not the run's.
 
     An answer that is cut short must be asked for again, and counts as re-asked; so ctrl-C lets those under way arrive.
     Whoever sends SIGTERM kills soon afterwards.
     """
     loop = asyncio.get_running_loop()
+    main = threading.current_thread() is threading.main_thread()
 
     def asked(*, cut: bool) -> None:
-        if stop.cut:
+        if stop.cut and main:
             os._exit(EXIT_INTERRUPTED)
         stop.request("interrupted", cut=cut or stop.reason is not None)
         told()
 
+    if not main:
+        watch.interruptible(lambda: loop.call_soon_threadsafe(partial(asked, cut=False)))
+        yield
+        return
     numbers = {signal.SIGINT: False, signal.SIGTERM: True}
+    before = {number: signal.getsignal(number) for number in numbers}
     for number, cut in numbers.items():
         loop.add_signal_handler(number, partial(asked, cut=cut))
     try:
@@ -242,3 +252,5 @@ def _signals(stop: Stop, told: Callable[[], None]) -> Iterator[None]:
     finally:
         for number in numbers:
             loop.remove_signal_handler(number)
+            if before[number] is not None:  # else it was not Python's, and is the default now
+                signal.signal(number, before[number])

@@ -7,7 +7,7 @@ terminal that stands still must not hold up a single answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from trialplate.engine.tally import Tally
@@ -38,6 +38,9 @@ class Waiting(Protocol):
 
 class Watch:
     """Listens to nothing."""
+
+    def interruptible(self, interrupt: Callable[[], object]) -> None:
+        """Hear, in a thread that hears no signals, what asks for the end from another thread."""
 
     def begun(self, tally: Tally) -> None:
         """Hear that the first attempt is about to start; the tally goes on counting."""

@@ -275,7 +275,7 @@ class Configuration(Value):
     """Media types of the files that it takes; absent: whatever its runner opens."""
     tools: tuple[PlanTool, ...] = ()
     plugin: Short | None = None
-    """The package that its runner comes from, with its version; absent: it is built in."""
+    """The package that its runner comes from, with its version, or "object MODULE:CLASS"; absent: it is built in."""
 
     @property
     def all_files(self) -> tuple[PlanFile, ...]:
@@ -300,7 +300,7 @@ class Scorer(Value):
     helper: Name | None = None
     """The helper that it asks."""
     plugin: Short | None = None
-    """The package that it comes from, with its version; absent: it is built in."""
+    """The package that it comes from, with its version, or "object MODULE:CLASS"; absent: it is built in."""
 
     @property
     def metrics(self) -> tuple[str, ...]:

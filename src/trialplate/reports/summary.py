@@ -134,7 +134,7 @@ def _summary(record: RecordView, name: str, rows: Rows) -> ConfigurationSummary:
     cells = [cell for _, repeats in rows for cell in repeats]
     begun = [cell for cell in cells if cell is not None]
     pricing = configuration.pricing
-    unknown_cost = sum(1 for cell in begun if pricing is None or cell.cost_unknown or cell.running)
+    unknown_cost = sum(1 for cell in begun if cell.cost_unknown or cell.running)
     known_cost = sum(cell.cost_nano for cell in begun)
     helping = next((item.pricing.currency for item in record.plan.helpers if item.pricing is not None), "")
     untold = sum(1 for cell in begun if cell.helper_unknown or (record.plan.helpers and cell.running))
@@ -145,10 +145,10 @@ def _summary(record: RecordView, name: str, rows: Rows) -> ConfigurationSummary:
         role=configuration.role,
         outcomes={word: _count(cells, word) for word in OUTCOMES},
         metrics=tuple(_metric(metric, rows, record.matrix) for metric in metric_names(record.matrix)),
-        cost_nano=None if unknown_cost or pricing is None else known_cost,
+        cost_nano=None if unknown_cost or (pricing is None and not begun) else known_cost,
         cost_known_nano=known_cost,
         cost_unknown=unknown_cost,
-        currency=pricing.currency if pricing is not None else "",
+        currency=pricing.currency if pricing is not None else "USD" if len(begun) > unknown_cost else "",
         helper_nano=None if untold or not helping else helped,
         helper_known_nano=helped,
         helper_unknown=untold,

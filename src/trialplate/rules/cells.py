@@ -18,7 +18,7 @@ from trialplate.record.entries import DECIDED, Counts, OwnCause, TrialEnd, Trial
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import Configuration, Retry
 
-__all__ = ["MICRO", "Board", "Cell", "micro", "most_attempts", "serves"]
+__all__ = ["MICRO", "Board", "Cell", "micro", "most_attempts", "serves", "under_test"]
 
 MICRO = 1_000_000
 """Metric values are counted in millionths: quantised to 6 decimals when written, summed as integers when read."""
@@ -55,6 +55,12 @@ def micro(value: float) -> int | None:
     scaled = Decimal(repr(value)).scaleb(6)
     whole = int(scaled)
     return whole if whole == scaled else None
+
+
+def under_test(configuration: Configuration) -> bool:
+    """Say whether the far end is the thing under test; also a package's or a person's own, unless a model is asked."""
+    own = configuration.plugin is not None and configuration.model_id is None
+    return own or configuration.runner in FAR_END_RUNNERS
 
 
 def serves(configuration: Configuration, served: str | None) -> bool:

@@ -59,13 +59,14 @@ def cost_per_trial(pricing: Pricing | None, cells: Sequence[Cell | None], declar
     What a trial that is still unknown will cost has no limit: else whoever lost the long ones would be the cheapest.
 
     Args:
-        declared: take tokens that the thing under test counted itself.
+        pricing: None leaves what the thing under test itself says that it cost, in USD.
+        declared: take tokens and costs that are the word of the thing under test.
     """
     begun = [cell for cell in cells if cell is not None]
     if pricing is not None and pricing.free:
         return Fraction(0), Fraction(0)
     unknown = any(cell.unpriced or cell.running or (cell.declared and not declared) for cell in begun)
-    if pricing is None or not cells or unknown:
+    if not cells or unknown or (pricing is None and not all(cell.declared for cell in begun)):
         return Fraction(0), None
     mean = Fraction(sum(cell.cost_nano for cell in begun), len(cells))
     return mean, mean if sum(cell.known for cell in begun) == len(cells) else None

@@ -133,7 +133,7 @@ def _standings(plan: Plan, matrix: Matrix, rows: Mapping[str, Row]) -> dict[str,
             floors=floors,
             answered=any(cell is not None and cell.known for _, repeats in bounded for cell in repeats),
             cost=cost_per_trial(item.pricing, cells, mark.declared_usage == "accept"),
-            currency=item.pricing.currency if item.pricing is not None else None,
+            currency=item.pricing.currency if item.pricing is not None else "USD",
             latency_ms=median_latency(cells),
         )
     return found

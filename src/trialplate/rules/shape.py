@@ -42,8 +42,9 @@ def costs_in(plan: Plan) -> list[str]:
     choose = plan.pass_mark.choose
     if choose is None or (choose.by != "cheapest" and "cost" not in choose.tie_break):
         return []
-    priced = [item.pricing for item in plan.configurations if item.role == "candidate" and item.pricing is not None]
-    return list(dict.fromkeys(pricing.currency for pricing in priced if not pricing.free))
+    prices = [item.pricing for item in plan.configurations if item.role == "candidate"]
+    own = ["USD"] if None in prices and plan.pass_mark.declared_usage == "accept" else []  # what a far end says it cost
+    return list(dict.fromkeys([*(item.currency for item in prices if item is not None and not item.free), *own]))
 
 
 def plan_problems(plan: Plan) -> Iterator[str]:

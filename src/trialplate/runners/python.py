@@ -34,7 +34,7 @@ from trialplate.transport.http import HttpReply, HttpRequest
 from trialplate.transport.process import ChildResult, NotStarted, child_environment, run_child
 from trialplate.transport.secrets import named_as_secret
 
-__all__ = ["PythonRunner", "make"]
+__all__ = ["PythonRunner", "declared_usage", "make"]
 
 TAIL = 400
 """Characters at the end of the error output that a message quotes."""
@@ -179,14 +179,9 @@ class PythonRunner:
         except (FormatError, KeyError, TypeError):  # of a cassette that somebody edited
             message = "the recorded reply holds no output"
             raise Failure("bad_reply", message, sent=True, received=len(reply.body)) from None
-        usage = Usage(
-            **{name: replies.count(said.get("tokens"), name) for name in _COUNTS},
-            declared=True,
-            cost_nano=_nano(said.get("cost_usd")),
-        )
         return Answer(
             text=output,
-            usage=None if usage == Usage(declared=True) else usage,
+            usage=declared_usage(said),
             received=len(output.encode(errors="surrogatepass")),
         )
 
@@ -197,6 +192,16 @@ _NO_ANSWER: tuple[tuple[str, Any, str], ...] = (
     ("raised", "exit_status", "the function raised"),
     ("unusable", "bad_reply", "the function"),
 )
+
+
+def declared_usage(said: Mapping[str, Any]) -> Usage | None:
+    """Return what the thing under test says that an answer took, from its `tokens` and `cost_usd`; None is unknown."""
+    usage = Usage(
+        **{name: replies.count(said.get("tokens"), name) for name in _COUNTS},
+        declared=True,
+        cost_nano=_nano(said.get("cost_usd")),
+    )
+    return None if usage == Usage(declared=True) else usage
 
 
 def _nano(cost: Any) -> int | None:

@@ -11,7 +11,7 @@ import json
 import sys
 from typing import Any
 
-__all__ = ["main"]
+__all__ = ["main", "told"]
 
 
 def main() -> None:
@@ -19,11 +19,11 @@ def main() -> None:
     sys.path.append(sys.argv[-1])  # SOURCE
     from trialplate.transport.function_child import serve
 
-    serve(lambda function, asked: function(asked["case"], asked["answer"]), _told)
+    serve(lambda function, asked: function(asked["case"], asked["answer"]), told)
 
 
-def _told(result: Any) -> dict[str, Any]:
-    """Return what is told of a result, or why it is none."""
+def told(result: Any) -> dict[str, Any]:
+    """Return what is told of a result as JSON, or why it is none; a number that JSON has not is told as a text."""
     try:
         json.dumps(result, default=_plain)
     except (TypeError, ValueError, RecursionError):

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 
@@ -40,6 +39,7 @@ from trialplate.scorers.base import (
     refusal,
     require_settings,
 )
+from trialplate.scorers.returned import score_of
 from trialplate.spec.pins import is_pinned
 from trialplate.transport.command_line import command_argv
 from trialplate.transport.function_child import function_argv
@@ -54,8 +54,6 @@ TIMEOUT_MS = 60_000
 THRESHOLD = "0.5"
 TAIL = 400
 """Characters at the end of the error output that a message quotes."""
-REASON = 2000
-"""Characters of a program's own reason that are kept."""
 _WORKER = str(Path(__file__).with_name("function_worker.py"))
 
 
@@ -161,25 +159,13 @@ class _Program:
             message = error.message.removeprefix("not JSON: ")
             raise ScorerError(f"its output is not one JSON value ({message}), but {shown}{tail}") from None
 
-    def _score(self, told: Mapping[str, Json], value: Json, context: ScorerContext) -> Score:
+    def _scored(self, returned: Json, context: ScorerContext) -> Score:
         """Return the score that was told.
 
         Raises:
             ScorerError: it is none.
         """
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise ScorerError(f"its score is {context.scrub(json.dumps(value))[:200]}, which is no number in [0,1]")
-        passed = told.get("passed", Decimal(repr(value)) >= self._threshold)
-        if not isinstance(passed, bool):
-            raise ScorerError(f"its passed is {json.dumps(passed)[:200]}, which is neither true nor false")
-        reason = told.get("reason", f"scored {value:g}")
-        if not isinstance(reason, str):
-            raise ScorerError("its reason is no text")
-        return Score(
-            metrics={self._scorer.metric: value},
-            verdict="passed" if passed else "failed",
-            reason=context.scrub(reason)[:REASON],
-        )
+        return score_of(returned, self._scorer.metrics, self._threshold, context.scrub)
 
 
 class CommandScorer(_Program):
@@ -201,7 +187,7 @@ class CommandScorer(_Program):
         told = await self._run(command_argv(self._scorer.settings, ""), said, context)
         if not isinstance(told, dict) or "score" not in told:
             raise ScorerError(f'its output has no "score": {quoted(context.scrub(json.dumps(told)))}')
-        return self._score(told, told["score"], context)
+        return self._scored({name: told[name] for name in ("score", "passed", "reason") if name in told}, context)
 
 
 class PythonScorer(_Program):
@@ -221,17 +207,7 @@ class PythonScorer(_Program):
                 raise ScorerError(f"{words} {context.scrub(str(told[key]))}"[: 4 * TAIL])
         if not isinstance(told, dict) or "returned" not in told:
             raise ScorerError("the function's program told no score")
-        result = told["returned"]
-        if isinstance(result, bool):
-            return self._score({"passed": result}, float(result), context)
-        if not isinstance(result, dict):
-            return self._score({}, result, context)
-        given = [name for name in dict.fromkeys(("score", self._scorer.metric)) if name in result]
-        unknown = sorted(result.keys() - {"score", "passed", "reason", self._scorer.metric})
-        if len(given) != 1 or unknown:
-            keys = ", ".join(result)[:200]
-            raise ScorerError(f'it returned a dict of {keys or "nothing"}; a score has "score", "passed", "reason"')
-        return self._score(result, result[given[0]], context)
+        return self._scored(told["returned"], context)
 
 
 _NO_SCORE = (

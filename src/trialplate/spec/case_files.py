@@ -69,6 +69,11 @@ class CaseFiles:
     """How many these are, by digest."""
     _known: dict[str, _Pinned] = field(default_factory=dict)
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Return where each of them lies, relative to the project's folder."""
+        return tuple(self._known)
+
     def local(self, beside: str, path: str, where: str) -> _Pinned:
         """Return what a file of the project holds.
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from trialplate.errors import SpecError
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import Choose, Configuration, Plan, PlanCase, Rule
-from trialplate.rules.cells import FAR_END_RUNNERS
+from trialplate.rules.cells import under_test
 from trialplate.rules.passmark import groups_of
 from trialplate.rules.quantities import RATES, draws_of, measured_cases
 from trialplate.rules.shape import costs_in
@@ -19,10 +19,6 @@ from trialplate.spec.document import Path
 from trialplate.spec.nearest import suggestion
 
 __all__ = ["check_choose", "check_copies", "check_draws", "check_quantity"]
-
-
-_COUNT_THEMSELVES = FAR_END_RUNNERS | {"trace"}
-"""Runners of which the thing under test, or the file that tells of it, counts the tokens."""
 
 
 def check_quantity(of: str, what: str, plan: Plan, place: str) -> None:
@@ -150,7 +146,13 @@ def _warnings(
     if choose.by != "cheapest":
         return
     for item in comparable:
-        if item.pricing is None:
+        own_word = under_test(item) and plan.pass_mark.declared_usage == "accept"
+        if item.pricing is None and not own_word:
             yield f"{at('by')}: the price of {item.name} is unknown: if it passes, nothing can be chosen"
-        elif item.runner in _COUNT_THEMSELVES and not item.pricing.free and plan.pass_mark.declared_usage == "refuse":
+        elif (
+            item.pricing is not None
+            and (under_test(item) or item.runner == "trace")
+            and plan.pass_mark.declared_usage == "refuse"
+            and not item.pricing.free
+        ):
             yield f"{at('by')}: {item.name} counts its own tokens: without declared_usage: accept its cost is unknown"

@@ -29,7 +29,10 @@ from trialplate.spec.selectors import nowhere, selector_hint
 __all__ = ["check", "check_leaks"]
 
 _FILE_RUNNERS = HOSTED_RUNNERS | {"command", "python", "stand-in"}
-"""What is sent a case's files, or runs in the project's folder and opens them there itself, or asks nobody."""
+"""What is sent a case's files, or runs in the project's folder and opens them there itself, or asks nobody.
+
+What a package does with them is its own affair.
+"""
 _OPERATORS = frozenset({"&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1"})
 _Where = Callable[[Path], str]
 
@@ -50,6 +53,7 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
     _check_kinds(plan, matrix, project)
     _check_files(plan, matrix, project)
     warnings += check_compatible(plan.configurations, matrix, {case.id: case for case in project.cases}, where)
+    _check_replayed(plan, matrix, where)
     candidates = [item for item in plan.configurations if item.role == "candidate"]
     if not candidates:
         raise SpecError("every model has role: comparison", where=where(("models",)), hint="leave one to be accepted")
@@ -146,10 +150,18 @@ def _check_files(plan: Plan, matrix: Matrix, project: Project) -> None:
     """Refuse a case with files for a runner that sends none: the model would be asked about what it cannot see."""
     for index, case in enumerate(project.cases):
         for item in plan.configurations if case.files else ():
-            if item.runner not in _FILE_RUNNERS and matrix.counts[item.name][index]:
+            if item.plugin is None and item.runner not in _FILE_RUNNERS and matrix.counts[item.name][index]:
                 message = f'case "{case.id}" has files, and the runner {item.runner} of "{item.model}" sends none in'
                 hint = "leave the case out of this model's line of the matrix, or take the files out"
                 _refuse(project.places[case.id], f"{message} this version", hint)
+
+
+def _check_replayed(plan: Plan, matrix: Matrix, where: _Where) -> None:
+    """Refuse a replay with a runner of a package, whose exchanges nobody records: it would be called all the same."""
+    for item in plan.configurations if plan.cache == "replay" else ():
+        if item.plugin is not None and any(matrix.counts[item.name]):
+            message = f'the runner {item.runner} of "{item.model}" cannot be replayed: nothing of it is recorded'
+            _refuse(where(("models", item.model, "runner")), message, "run it with cache: off, or leave it out")
 
 
 def _unused(plan: Plan, matrix: Matrix, project: Project) -> Iterator[str]:

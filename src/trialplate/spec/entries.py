@@ -8,10 +8,19 @@ become commitments. A secret is only ever the NAME of an environment variable.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from trialplate.rules.cells import CALLING_RUNNERS
@@ -21,8 +30,10 @@ from trialplate.spec.fields import (
     FilePath,
     Many,
     Milliseconds,
+    Name,
     Short,
     Text,
+    added_name,
     check_path,
 )
 from trialplate.spec.media_types import MEDIA_TYPE, normal_type
@@ -41,6 +52,7 @@ __all__ = [
     "HostedModel",
     "HttpModel",
     "ModelEntry",
+    "PluginModel",
     "Profile",
     "ProviderEntry",
     "PythonModel",
@@ -324,7 +336,35 @@ class TraceModel(_Model):
     runner: Literal["trace"]
 
 
+_BuiltIn = HostedModel | HttpModel | CommandModel | PythonModel | StandInModel | TraceModel
+_RUNNERS = tuple(name for entry in get_args(_BuiltIn) for name in get_args(entry.model_fields["runner"].annotation))
+
+
+class PluginModel(TextModel):
+    """A model whose runner an installed package adds, or an object of the Python program that runs the plan."""
+
+    runner: Annotated[Name, Field(json_schema_extra={"not": {"enum": list(_RUNNERS)}})]
+    model: Short | None = None
+    """What the runner is told to ask for; the model's name, if it is not written."""
+    system: Text | None = None
+    secret: Secret | None = None
+    served: Many[Short] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_there(cls, value: Any, info: ValidationInfo) -> Any:
+        added_name(value, info, "runner", _RUNNERS)
+        return value
+
+
+def _whose(value: Any) -> str:
+    """Say whose a model's runner is; without one, and for what is no name, the built-in ones tell what is wrong."""
+    runner = value.get("runner") if isinstance(value, dict) else getattr(value, "runner", None)
+    return "added" if isinstance(runner, str) and runner not in _RUNNERS else "built in"
+
+
 ModelEntry = Annotated[
-    HostedModel | HttpModel | CommandModel | PythonModel | StandInModel | TraceModel,
-    Field(discriminator="runner"),
+    Annotated[Annotated[_BuiltIn, Field(discriminator="runner")], Tag("built in")]
+    | Annotated[PluginModel, Tag("added")],
+    Discriminator(_whose),
 ]

@@ -9,6 +9,7 @@ prices and durations are read from the number's own text and are never binary fl
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -43,6 +44,7 @@ __all__ = [
     "Share",
     "Short",
     "Text",
+    "added_name",
     "check_path",
     "money",
 ]
@@ -65,6 +67,23 @@ class Author(BaseModel):
         if known is not None and isinstance(value, dict):
             known[id(value)] = frozenset(field.alias or name for name, field in cls.model_fields.items())
         return value
+
+
+def added_name(value: Any, info: ValidationInfo, key: str, built_in: Collection[str]) -> None:
+    """Check that the name under a key is one that a package, or the program, adds; see `added`.
+
+    A schema alone knows of no package, and lets any name pass.
+
+    Raises:
+        PydanticCustomError: nobody has this name; the nearest of all that are there is told.
+    """
+    added = (info.context or {}).get("added")
+    if added is None or not isinstance(value, dict):
+        return
+    names = set(added.names(f"{key if key == 'runner' else 'scorer'}s"))
+    if value.get(key) not in names:
+        there = ", ".join([*built_in, *sorted(names)])
+        raise PydanticCustomError("nobodys_name", "there is {there}", {"there": there, "key": key})
 
 
 def _exact(value: Any) -> str:

@@ -20,6 +20,7 @@ from trialplate.record import canonical, codec, log
 from trialplate.record.frozen import Json
 from trialplate.record.values import CacheMode, Case, Opening, Plan, PlanCase, PlanFile, PlanTestSet, Verdicts
 from trialplate.spec import resolve, resolve_helpers, resolve_scorers
+from trialplate.spec.added_entries import loader_notes
 from trialplate.spec.checks import check, check_leaks
 from trialplate.spec.limits import Ceiling, budget_of, laid_over, providers_of
 from trialplate.spec.project import Project
@@ -79,7 +80,7 @@ def freeze(
         cache=mode,
         cassettes=_cassettes(project, mode),
         software=f"trialplate/{__version__}",
-        unpinned=(*unpinned, *served, *notes),
+        unpinned=(*unpinned, *served, *notes, *loader_notes(project)),
     )
     warnings = (*project.warnings, *check(plan, project))
     check_leaks(plan, vault.openings)

@@ -127,6 +127,10 @@ def _reserved() -> Iterator[Refusal]:
 NEVER: tuple[Refusal, ...] = (
     *_reserved(),
     *(
+        _never(f"runners.*.{key}", f"{_IN_THE_PLAN} would be published", "write secret: {env: NAME} at the model")
+        for key in ("api_key", "apikey", "authorization", "password", "token", "secret")
+    ),
+    *(
         _never(f"{place}.*.{key}", f"{_IN_THE_PLAN} would be published", _BY_NAME)
         for place in ("models", "helpers")
         for key in ("api_key", "apikey", "authorization", "headers", "password", "token")

@@ -28,8 +28,8 @@ from trialplate.spec.fields import (
     Text,
 )
 from trialplate.spec.marks import MarkEntry
+from trialplate.spec.plugin_scorers import ScorerEntry
 from trialplate.spec.pricing import PricingForm
-from trialplate.spec.scorer_entries import ScorerEntry
 from trialplate.spec.tool_entries import ToolEntry, ToolName
 
 __all__ = ["AuthorPlan", "BudgetEntry", "MatrixEntry", "RunEntry", "TestSetEntry"]
@@ -60,6 +60,8 @@ class TestSetEntry(Author):
     """It is no test, whatever a test runner makes of its name."""
 
     file: FilePath
+    loader: Name | None = None
+    """Who reads it, if not whoever its ending names."""
     defaults: Defaults = Defaults()
     name: Name | None = None
     version: Short | None = None
@@ -119,6 +121,8 @@ class AuthorPlan(Author):
     """Of models that say nothing, and whose provider says nothing."""
     helpers: dict[Name, HelperEntry] = {}  # noqa: RUF012
     providers: dict[Short, ProviderEntry] = {}  # noqa: RUF012
+    runners: dict[Name, dict[str, Any]] = {}  # noqa: RUF012
+    """Options of the runners that packages add."""
     matrix: Annotated[Many[MatrixEntry], Field(min_length=1)] | None = None
     repeats: Annotated[int, Field(ge=1, le=10_000)]
     tools: dict[ToolName, ToolEntry] = {}  # noqa: RUF012

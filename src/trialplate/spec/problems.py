@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from trialplate.errors import SpecError
 from trialplate.record import values
+from trialplate.spec.added import NOTHING, AddedNames
 from trialplate.spec.document import Document, Path
 from trialplate.spec.nearest import nearest, suggestion
 
@@ -58,7 +59,9 @@ def raise_problems(problems: Sequence[Problem]) -> None:
     raise SpecError(message, where=first.where, hint=first.hint)
 
 
-def validated(model: type[M], document: Document, value: Any, problems: list[Problem]) -> M | None:
+def validated(
+    model: type[M], document: Document, value: Any, problems: list[Problem], added: AddedNames = NOTHING
+) -> M | None:
     """Check what remains of a document against a model, adding every problem to the list.
 
     Args:
@@ -66,13 +69,14 @@ def validated(model: type[M], document: Document, value: Any, problems: list[Pro
         document: where things stand.
         value: the document's value, less what `later` has refused; a refused item of a list is None.
         problems: what was found so far; problems that merely follow from a refusal are left out.
+        added: the names that are no built-ins.
 
     Returns:
         The model, if there was no problem at all.
     """
     known: dict[int, frozenset[str]] = {}
     try:
-        made = model.model_validate(value, context={"known": known})
+        made = model.model_validate(value, context={"known": known, "added": added})
     except ValidationError as error:
         for detail in error.errors(include_url=False):
             problems += _problems(document, value, detail, known)
@@ -103,6 +107,9 @@ def _problems(
                 yield Problem.at(document, path, f'the key "{name}" is missing{_inside(path)}', _MISSING[name])
             return
         path, here = (*path, name), here[name]
+    if kind == "nobodys_name":
+        path = (*path, str(detail["ctx"]["key"]))
+        here = _at(value, path)
     if kind == "extra_forbidden":
         names = known.get(id(_at(value, path[:-1])), frozenset())
         hint = suggestion(str(path[-1]), names)
@@ -245,6 +252,12 @@ def _bounds(detail: ErrorDetails, here: Any) -> tuple[str, str]:
     return f"expected a number that is {told}", "correct the number"
 
 
+def _nobodys(detail: ErrorDetails, here: Any) -> tuple[str, str]:
+    near = nearest(str(here), detail["ctx"]["there"].split(", "))
+    hint = f'did you mean "{near}"?' if near else "install the package that adds it; `trialplate plugins` lists all"
+    return detail["msg"], hint
+
+
 def _tag(detail: ErrorDetails, here: Any) -> tuple[str, str]:
     words = [word.strip().strip("'") for word in str(detail["ctx"]["expected_tags"]).split(",")]
     found = here if isinstance(here, str) else ""
@@ -256,6 +269,7 @@ _SENTENCES: dict[str, Callable[[ErrorDetails, Any], tuple[str, str]]] = {
     "string_pattern_mismatch": _pattern,
     "literal_error": _choice,
     "union_tag_invalid": _tag,
+    "nobodys_name": _nobodys,
     **dict.fromkeys(("greater_than", "greater_than_equal", "less_than", "less_than_equal"), _bounds),
     **dict.fromkeys(
         ("int_type", "int_from_float"),

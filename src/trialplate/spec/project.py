@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from trialplate.errors import SpecError
 from trialplate.record.frozen import Json
 from trialplate.record.values import Case
 from trialplate.spec import later, problems, test_sets, yaml_strict
+from trialplate.spec.added import NOTHING, AddedGroup, AddedName, AddedNames
+from trialplate.spec.added_entries import loader_of, named_in
 from trialplate.spec.answer_schemas import check_schema
 from trialplate.spec.case_files import ACCESS, CaseFiles, Fetch
 from trialplate.spec.case_forms import case_tools
@@ -33,7 +35,7 @@ from trialplate.spec.pins import pin_digest
 from trialplate.spec.reading import near_hint, read_inside
 from trialplate.spec.scorer_entries import JsonSchemaScorer, JudgeScorer
 
-__all__ = ["Project", "load_project"]
+__all__ = ["Project", "load_cases", "load_project"]
 
 _FILE = "trialplate.yaml"
 _MAX_TEXT = 16 * 1024 * 1024
@@ -69,14 +71,17 @@ class Project:
     cassettes: Mapping[str, str]
     """Digest of every cassette there is, by path."""
     warnings: tuple[str, ...] = ()
+    added: Mapping[tuple[AddedGroup, str], AddedName] = field(default_factory=dict)
+    """What the plan names and is no built-in, by group and name."""
 
 
-def load_project(path: str | os.PathLike[str], fetch: Fetch | None = None) -> Project:
+def load_project(path: str | os.PathLike[str], fetch: Fetch | None = None, added: AddedNames = NOTHING) -> Project:
     """Read a project from its trialplate.yaml, or from the folder that holds it.
 
     Args:
         path: of either.
         fetch: brings what cases name by an address and was not fetched before; None: nothing is fetched.
+        added: where names that are no built-ins are looked up.
 
     Raises:
         SpecError: with file, line and column, for whatever cannot be used; all problems of the author's file at once.
@@ -85,11 +90,12 @@ def load_project(path: str | os.PathLike[str], fetch: Fetch | None = None) -> Pr
     root = file.parent
     document = yaml_strict.load(read_inside(root, file.name, file.name, MAX_BYTES), file.name)
     found, remaining = later.refuse(document)
-    author = problems.validated(AuthorPlan, document, remaining, found)
+    author = problems.validated(AuthorPlan, document, remaining, found, added)
     problems.raise_problems(found)
     assert author is not None  # noqa: S101  no problem, so there is a model
     files = CaseFiles(root, fetch)
-    parts = [_part(document, author, index, root, files) for index in range(len(author.test_sets))]
+    named = dict(named_in(document, author, added))
+    parts = [_part(document, author, index, files, named) for index in range(len(author.test_sets))]
     cases = test_sets.merge(parts, document.where(("test_sets",)))
     labels, contradictions = _labels(author.test_sets, parts)
     texts = {name: _text(root, name, where) for name, where in _text_files(document, author)}
@@ -114,6 +120,7 @@ def load_project(path: str | os.PathLike[str], fetch: Fetch | None = None) -> Pr
             *_doubts(root, document, author),
             *(item for _, _, told in schemas for item in told),
         ),
+        added=named,
     )
 
 
@@ -144,15 +151,48 @@ def _folder(path: Path) -> str:
     return "this folder" if path == Path() else str(path)
 
 
-def _part(document: Document, author: AuthorPlan, index: int, root: Path, files: CaseFiles) -> test_sets.LoadedCases:
+def load_cases(
+    path: str | os.PathLike[str], fetch: Fetch | None = None, added: AddedNames = NOTHING, loader: str | None = None
+) -> tuple[test_sets.LoadedCases, tuple[str, ...]]:
+    """Read a file of cases by itself, as a plan beside it would.
+
+    Args:
+        path: to the file; files that its cases name are in its folder or below it.
+        fetch: as `load_project` takes it.
+        added: where loaders that are no built-ins are looked up.
+        loader: who reads it, if not whoever its ending names.
+
+    Returns:
+        The cases, and the paths of the files that they name, relative to the folder.
+
+    Raises:
+        SpecError: it cannot be used.
+    """
+    file = Path(path)
+    reader = loader_of(file.name, loader, added, file.name)
+    data = read_inside(file.parent, file.name, str(path), test_sets.MAX_FILE_BYTES)
+    files = CaseFiles(file.parent, fetch)
+    part = test_sets.load(test_sets.Source(file.name, data, files=files), None if reader is None else reader.load())
+    whole = test_sets.merge([part], file.name)
+    return replace(whole, warnings=(*part.warnings, *whole.warnings), labels=part.labels), files.paths
+
+
+def _part(
+    document: Document,
+    author: AuthorPlan,
+    index: int,
+    files: CaseFiles,
+    named: Mapping[tuple[AddedGroup, str], AddedName],
+) -> test_sets.LoadedCases:
     """Read one file of cases."""
     entry = author.test_sets[index]
     where = document.where(("test_sets", index, "file"))
     if any(entry.file == other.file for other in author.test_sets[:index]):
         raise SpecError(f"{entry.file} is named twice", where=where, hint="name each file once")
     given = entry.defaults
-    data = read_inside(root, entry.file, where, test_sets.MAX_FILE_BYTES)
+    data = read_inside(files.root, entry.file, where, test_sets.MAX_FILE_BYTES)
     tools = case_tools(document, ("test_sets", index, "defaults", "tools")) if given.tools else ()
+    loader = named.get(("loaders", entry.file))
     return test_sets.load(
         test_sets.Source(
             file=entry.file,
@@ -167,7 +207,8 @@ def _part(document: Document, author: AuthorPlan, index: int, root: Path, files:
             files=files,
             access=tuple(word for word in ACCESS if word in given.access),
             image_detail=given.image_detail,
-        )
+        ),
+        None if loader is None else loader.load(),
     )
 
 

@@ -30,6 +30,7 @@ from trialplate.record.values import (
     Retry,
 )
 from trialplate.spec.accounts import account_of
+from trialplate.spec.added_entries import added_model
 from trialplate.spec.commands import files_of
 from trialplate.spec.document import Path as Place
 from trialplate.spec.document import plain
@@ -38,6 +39,7 @@ from trialplate.spec.entries import (
     HostedModel,
     HttpModel,
     ModelEntry,
+    PluginModel,
     Profile,
     PythonModel,
     Settings,
@@ -144,6 +146,10 @@ def configurations(project: Project, vault: Vault) -> tuple[tuple[Configuration,
             texts = documents(settings.documents, project, vault, where)
             if isinstance(entry, PythonModel):
                 fields, notes = _python(entry, model, settings, texts, project)
+            elif isinstance(entry, PluginModel):
+                system = [] if entry.system is None else [vault.text("system", entry.system)]
+                fields, notes = added_model(entry, model, settings.sent(), project)
+                fields["texts"] = (*system, *texts)
             else:
                 assert isinstance(entry, HostedModel)  # noqa: S101  there is no other
                 fields, notes = hosted(entry, model, settings, texts, project, vault)

@@ -9,7 +9,9 @@ from typing import Any
 from trialplate.errors import SpecError
 from trialplate.record.frozen import Json
 from trialplate.record.values import PlanFile, PlanText, Scorer
+from trialplate.spec.added_entries import added_scorer
 from trialplate.spec.commands import files_of, words_of
+from trialplate.spec.plugin_scorers import PluginScorer, ScorerEntry
 from trialplate.spec.project import Project
 from trialplate.spec.resolve_judges import judge_fields, similarity_fields
 from trialplate.spec.scorer_entries import (
@@ -24,7 +26,6 @@ from trialplate.spec.scorer_entries import (
     NumericScorer,
     PythonScorer,
     RegexScorer,
-    ScorerEntry,
     SimilarityScorer,
     TrajectoryScorer,
     ValueScorer,
@@ -51,7 +52,7 @@ def scorers(project: Project, commit: Commit) -> tuple[tuple[Scorer, ...], tuple
         fields, notes = _fields(name, entry, project, commit)
         unpinned += notes
         metric = entry.metric_names(name)[0] if isinstance(entry, JudgeScorer) else entry.metric or name
-        made.append(Scorer(name=name, type=entry.type, metric=metric, cases=entry.cases.resolved(), **fields))
+        made.append(Scorer(name=name, type=entry.type, cases=entry.cases.resolved(), **{"metric": metric, **fields}))
     return tuple(made), tuple(unpinned)
 
 
@@ -101,6 +102,8 @@ def _fields(name: str, entry: ScorerEntry, project: Project, commit: Commit) -> 
         return judge_fields(name, entry, project, commit), []
     if isinstance(entry, SimilarityScorer):
         return similarity_fields(name, entry, project), []
+    if isinstance(entry, PluginScorer):
+        return added_scorer(name, entry, project)
     return _program(name, entry, project)
 
 

@@ -14,12 +14,24 @@ from pydantic_core import PydanticCustomError
 
 from trialplate.spec.choices import OPTIONS
 from trialplate.spec.entries import Command, Function
-from trialplate.spec.fields import Author, AuthorSelector, Exact, FilePath, Many, Milliseconds, Name, Share, Text
+from trialplate.spec.fields import (
+    Author,
+    AuthorSelector,
+    Exact,
+    FilePath,
+    Many,
+    Milliseconds,
+    Name,
+    Share,
+    Text,
+)
 from trialplate.spec.judge_words import FULLY, VERDICTS, word_key
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.trajectory_entries import TrajectoryRule
 
 __all__ = [
+    "AnyScorer",
+    "BuiltInScorer",
     "ChoiceScorer",
     "CommandScorer",
     "ContainsScorer",
@@ -32,14 +44,14 @@ __all__ = [
     "NumericScorer",
     "PythonScorer",
     "RegexScorer",
-    "ScorerEntry",
+    "ScoringCode",
     "SimilarityScorer",
     "TrajectoryScorer",
     "ValueScorer",
 ]
 
 
-class _Scorer(Author):
+class AnyScorer(Author):
     """What every scorer may say."""
 
     metric: Name | None = None
@@ -56,14 +68,14 @@ class Normalize(Author):
     punctuation: Literal["keep", "plain"] = "keep"
 
 
-class ExactScorer(_Scorer):
+class ExactScorer(AnyScorer):
     """The answer equals one of the references."""
 
     type: Literal["exact"]
     normalize: Normalize = Normalize()
 
 
-class ContainsScorer(_Scorer):
+class ContainsScorer(AnyScorer):
     """The answer holds the value; without one, any of the references."""
 
     type: Literal["contains"]
@@ -71,7 +83,7 @@ class ContainsScorer(_Scorer):
     case_sensitive: bool = True
 
 
-class RegexScorer(_Scorer):
+class RegexScorer(AnyScorer):
     """The pattern is found in the answer."""
 
     type: Literal["regex"]
@@ -104,7 +116,7 @@ def _marker(value: str) -> str:
     return value
 
 
-class NumericScorer(_Scorer):
+class NumericScorer(AnyScorer):
     """The answer is one of the accepted numbers; see `numbers` for how one is read."""
 
     type: Literal["numeric"]
@@ -133,7 +145,7 @@ def _option(value: str) -> str:
     return value.upper()
 
 
-class ChoiceScorer(_Scorer):
+class ChoiceScorer(AnyScorer):
     """The answer names the right choices."""
 
     type: Literal["choice"]
@@ -150,7 +162,7 @@ class ChoiceScorer(_Scorer):
 Parse = Literal["strict", "fenced", "embedded"]
 
 
-class JsonSchemaScorer(_Scorer):
+class JsonSchemaScorer(AnyScorer):
     """The answer is JSON that meets a schema."""
 
     type: Literal["json-schema"]
@@ -162,14 +174,14 @@ class JsonSchemaScorer(_Scorer):
     parse: Parse = "strict"
 
 
-class JsonSubsetScorer(_Scorer):
+class JsonSubsetScorer(AnyScorer):
     """The answer is JSON that holds a reference."""
 
     type: Literal["json-subset"]
     parse: Parse = "strict"
 
 
-class ValueScorer(_Scorer):
+class ValueScorer(AnyScorer):
     """The answer is a reference, both in canonical form; see `scorers.value`."""
 
     type: Literal["value"]
@@ -186,7 +198,7 @@ class ValueScorer(_Scorer):
         return self
 
 
-class LabelScorer(_Scorer):
+class LabelScorer(AnyScorer):
     """The answer is the case's label."""
 
     type: Literal["label"]
@@ -194,7 +206,7 @@ class LabelScorer(_Scorer):
     trim: bool = True
 
 
-class TrajectoryScorer(_Scorer):
+class TrajectoryScorer(AnyScorer):
     """The tools that were called keep rules; see `trajectories`."""
 
     type: Literal["trajectory"]
@@ -214,7 +226,7 @@ def _form(value: Any) -> str:
     return "as a word" if isinstance(value, str) else "as a list" if isinstance(value, list) else "as a map"
 
 
-class JudgeScorer(_Scorer):
+class JudgeScorer(AnyScorer):
     """Another model grades the answer."""
 
     type: Literal["judge"]
@@ -346,7 +358,7 @@ class JudgeScorer(_Scorer):
         return list((self.pass_when or {first: "1"}).items())
 
 
-class SimilarityScorer(_Scorer):
+class SimilarityScorer(AnyScorer):
     """The answer means about the same as a reference, by an embedder."""
 
     type: Literal["similarity"]
@@ -361,26 +373,26 @@ class SimilarityScorer(_Scorer):
         return self
 
 
-class _Program(Author):
+class ScoringCode(Author):
     """A scorer that is code of the project."""
 
     timeout_s: Annotated[Milliseconds, Field(gt=0)] = Field(default="60", validate_default=True)
     threshold: Share = Field(default="0.5", validate_default=True)
 
 
-class CommandScorer(_Scorer, Command, _Program):
+class CommandScorer(AnyScorer, Command, ScoringCode):
     """A program gives the score."""
 
     type: Literal["command"]
 
 
-class PythonScorer(_Scorer, Function, _Program):
+class PythonScorer(AnyScorer, Function, ScoringCode):
     """A function gives the score."""
 
     type: Literal["python"]
 
 
-ScorerEntry = Annotated[
+BuiltInScorer = (
     ExactScorer
     | ContainsScorer
     | RegexScorer
@@ -394,6 +406,5 @@ ScorerEntry = Annotated[
     | JudgeScorer
     | SimilarityScorer
     | CommandScorer
-    | PythonScorer,
-    Field(discriminator="type"),
-]
+    | PythonScorer
+)

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any
 
-from trialplate.errors import FormatError, SpecError
+from trialplate.errors import FormatError, SpecError, TrialplateError
 from trialplate.record import canonical, values
 from trialplate.record.frozen import Json
 from trialplate.record.values import Case, CaseTool
@@ -29,7 +30,8 @@ from trialplate.spec.case_files import Access, Beside, CaseFiles, Detail
 from trialplate.spec.document import Document, Place, decode_utf8
 from trialplate.spec.nearest import suggestion
 
-__all__ = ["ENDINGS", "MAX_CASES", "MAX_FILE_BYTES", "Labels", "LoadedCases", "Source", "label_from", "load", "merge"]
+__all__ = ["ENDINGS", "MAX_CASES", "MAX_FILE_BYTES", "Labels", "LoadedCases", "Loader", "Source", "label_from", "load"]
+__all__ += ["merge"]
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 """A test set is held in memory: what is larger is no test set but a corpus."""
@@ -41,6 +43,9 @@ _HEAD = frozenset({"name", "version", "cases"})
 _MOST_TOLD = 5
 """Warnings of one kind that are told one by one."""
 _SHORT = re.compile(values.Short.__metadata__[0].regex)  # type: ignore[attr-defined]
+
+Loader = Callable[[bytes, str], Iterable[Mapping[str, Any]]]
+"""A package's way to read a file of cases: from its bytes and its path to cases, each as JSON would have it."""
 
 _Found = tuple[str, Case, bool]
 """The place of a case, the case, and whether its id comes from the place."""
@@ -93,22 +98,29 @@ class LoadedCases:
     labels: Labels = Labels()
 
 
-def load(source: Source) -> LoadedCases:
+def load(source: Source, loader: Loader | None = None) -> LoadedCases:
     """Read one file.
+
+    Args:
+        source: the file.
+        loader: reads it, if it is not read as its ending says.
 
     Raises:
         SpecError: with file and line, at the first case that is not well-formed; nothing is loaded in part.
     """
     name = source.file.lower()
     labels = Labels()
-    if name.endswith((".csv", ".tsv")):
-        found: Iterable[_Found] = _csv(source)
+    if loader is not None:
+        found: Iterable[_Found] = _loaded(source, loader)
+    elif name.endswith((".csv", ".tsv")):
+        found = _csv(source)
     elif name.endswith((".jsonl", ".ndjson")):
         found = _jsonl(source)
     elif name.endswith(ENDINGS):
         found, labels = _listed(source)
     else:
-        hint = "save or export it as .csv, .jsonl, .json or .yaml"
+        ending = PurePosixPath(name).suffix or "no ending"
+        hint = f"save it as .csv, .jsonl, .json or .yaml, or install a package that reads {ending}"
         raise SpecError("the file's name does not say how to read it", where=source.file, hint=hint)
     cases: list[Case] = []
     places: dict[str, str] = {}
@@ -200,6 +212,30 @@ def _with_defaults(cases: Iterable[Case], source: Source) -> Iterator[Case]:
             max_turns=case.max_turns or source.max_turns,
             tools=case.tools or source.tools,
         )
+
+
+def _loaded(source: Source, loader: Loader) -> Iterator[_Found]:
+    """Yield the cases that a loader makes, with their places: the first, the second, ...
+
+    They are held to what every case is held to, and what is no JSON is refused: nothing is made of it.
+    """
+    number = 0
+    try:
+        for number, made in enumerate(loader(source.data, source.file), start=1):
+            where = f"{source.file} (case {number})"
+            try:
+                value = canonical.parse(canonical.encode(dict(made)))
+            except (FormatError, TypeError, ValueError) as problem:
+                told = problem.message if isinstance(problem, FormatError) else str(problem)
+                hint = "a loader gives mappings of texts, numbers, true, false, lists and mappings"
+                raise SpecError(f"this is no case: {told}", where=where, hint=hint) from None
+            case = from_document(Document(where, value), f"case-{number}", source.beside)
+            yield where, case, "id" not in made
+    except TrialplateError:
+        raise
+    except Exception as problem:
+        message = f"its loader ended with {type(problem).__name__} after {number} cases: {str(problem)[:200]}"
+        raise SpecError(message, where=source.file, hint="correct the file, or ask the loader's authors") from problem
 
 
 def _csv(source: Source) -> Iterator[_Found]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from trialplate.record.frozen import Json
 from trialplate.record.matrix import attempt_key, mark_digest, narrow
+from trialplate.spec.added import NOTHING, AddedNames
 from trialplate.spec.case_files import Fetch
 from trialplate.spec.freeze import freeze, plain_digest, portable_digest
 from trialplate.spec.limits import AttemptBounds, HelperBounds, check_limits
@@ -60,16 +61,16 @@ class Validation:
     warnings: tuple[str, ...]
 
 
-def validate(path: str | os.PathLike[str], fetch: Fetch | None = None) -> Validation:
+def validate(path: str | os.PathLike[str], fetch: Fetch | None = None, added: AddedNames = NOTHING) -> Validation:
     """Check everything about a plan that can be checked without running it.
 
     Args:
-        path, fetch: as `load_project` takes them.
+        path, fetch, added: as `load_project` takes them.
 
     Raises:
         SpecError: the plan cannot be used.
     """
-    project = load_project(path, fetch)
+    project = load_project(path, fetch, added)
     frozen = freeze(project, bytes(32))
     plan, matrix = frozen.plan, narrow(frozen.plan, None)
     opened = {commitment: opening.value for commitment, opening in frozen.openings.items()}

@@ -20,7 +20,7 @@ from importlib import machinery, util
 from pathlib import Path
 from typing import Any
 
-__all__ = ["function_argv", "serve"]
+__all__ = ["function_argv", "last_line", "serve"]
 
 
 def function_argv(worker: str, root: Path, place: str) -> list[str]:
@@ -85,7 +85,7 @@ def _said(
         spec.loader.exec_module(module)
         called = getattr(module, function)
     except BaseException as error:  # whatever importing it may do
-        return {"missing": _last_line(error)}
+        return {"missing": last_line(error)}
     try:
         result = call(called)
         if hasattr(result, "__await__"):
@@ -98,7 +98,7 @@ def _said(
         return tell(result)
     except BaseException as error:  # SystemExit too: it is the function's doing
         traceback.print_exc()
-        return {"raised": _last_line(error)}
+        return {"raised": last_line(error)}
 
 
 class _AsItStands(machinery.SourceFileLoader):
@@ -114,7 +114,7 @@ class _AsItStands(machinery.SourceFileLoader):
         return code
 
 
-def _last_line(error: BaseException) -> str:
+def last_line(error: BaseException) -> str:
     """Return the last line of a traceback, and where the error was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""

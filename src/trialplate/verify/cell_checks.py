@@ -9,13 +9,13 @@ from trialplate.record.values import Configuration, Plan
 from trialplate.rules.cells import (
     AFTER_DECIDED,
     CALLING_RUNNERS,
-    FAR_END_RUNNERS,
     MICRO,
     OWN_CAUSES,
     Board,
     micro,
     most_attempts,
     serves,
+    under_test,
 )
 from trialplate.rules.compatible import may_be_incompatible
 from trialplate.rules.cost import cost_of
@@ -176,7 +176,7 @@ class CellChecks:
         """Return what the outcome contradicts, if anything."""
         own = body.cause in OWN_CAUSES
         if body.outcome == "error":
-            far_end = self.configurations[body.trial[0]].runner in FAR_END_RUNNERS
+            far_end = under_test(self.configurations[body.trial[0]])
             if body.verdict or body.cause is None:
                 return "an error has a verdict, or no cause"
             if body.cause in NEVER_ERROR or (far_end and own and not body.retry):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands share about a project: its ledger, verified before it is written; its key; its run by name."""
+"""What commands and the Python interface share about a project: its ledger, verified before it is written, its key."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from trialplate.errors import UsageError
@@ -12,6 +12,8 @@ from trialplate.ledger.durable import storage
 from trialplate.ledger.keys import LedgerKey, key_names, load_signer
 from trialplate.ledger.ledger_writer import LedgerWriter
 from trialplate.ledger.log_writer import SetAside
+from trialplate.record import codec
+from trialplate.record.decisions import Decision
 from trialplate.verify.cli import reader_of
 from trialplate.verify.findings import Report
 from trialplate.verify.known import config_folder, read_known
@@ -19,7 +21,8 @@ from trialplate.verify.ledger_view import LedgerView, read_ledger
 from trialplate.verify.locate import given_ledger, ledger_above
 from trialplate.verify.output import tell
 
-__all__ = ["begin_ledger", "check_new", "find_ledger", "open_ledger", "open_runs", "open_writer", "verified_ledger"]
+__all__ = ["append_decisions", "begin_ledger", "check_new", "find_ledger", "open_ledger", "open_runs", "open_writer"]
+__all__ += ["verified_ledger"]
 
 
 GITIGNORE = """\
@@ -142,6 +145,23 @@ def open_ledger(folder: Path) -> tuple[LedgerView, LedgerWriter, LedgerKey]:
     view = verified_ledger(folder)
     key = load_signer(view.keys[0].line, os.environ)
     return view, open_writer(folder, view.keys[0].line), key
+
+
+def append_decisions(ledger: LedgerView, decisions: Sequence[Decision]) -> Iterator[int]:
+    """Append decisions, but for one that is the same as the last about its configuration of its run.
+
+    Yields the number of each entry once it is written.
+
+    Raises:
+        StorageError: LEDGER-MOVED: somebody appended since the ledger was read, and it may decide otherwise.
+        UsageError: the ledger's key is not here.
+    """
+    last = {e.body.configuration: e.body for e in ledger.decisions(decisions[0].run_id)}
+    fresh = [decision for decision in decisions if last.get(decision.configuration) != decision]
+    if fresh:
+        writer = open_writer(ledger.folder, ledger.keys[0].line)
+        for place, decision in enumerate(fresh, start=len(ledger.entries)):
+            yield writer.append("decision", codec.to_json(decision), at=place).seq
 
 
 def _tell(aside: SetAside) -> None:
