@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from trialplate.errors import SpecError
 from trialplate.record.matrix import selects
 from trialplate.record.values import Configuration, Plan, Scorer
+from trialplate.spec.helped_entries import JudgeScorer
 from trialplate.spec.project import Project
-from trialplate.spec.scorer_entries import JudgeScorer
 
 __all__ = ["check_helpers", "related"]
 

@@ -7,8 +7,9 @@ from typing import Annotated, Any, get_args
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, ValidationInfo, model_validator
 
+from trialplate.spec.any_scorer import AnyScorer
 from trialplate.spec.fields import Name, added_name
-from trialplate.spec.scorer_entries import AnyScorer, BuiltInScorer, ScoringCode
+from trialplate.spec.scorer_entries import BuiltInScorer, ScoringCode
 
 __all__ = ["PluginScorer", "ScorerEntry"]
 

@@ -30,10 +30,11 @@ from trialplate.spec.document import MAX_BYTES, Document, decode_utf8, plain
 from trialplate.spec.document import Path as Place
 from trialplate.spec.entries import Command, Function, Settings, StandInModel, TextModel
 from trialplate.spec.functions import check_function
+from trialplate.spec.helped_entries import JudgeScorer
 from trialplate.spec.models import AuthorPlan, TestSetEntry
 from trialplate.spec.pins import pin_digest
 from trialplate.spec.reading import near_hint, read_inside
-from trialplate.spec.scorer_entries import JsonSchemaScorer, JudgeScorer
+from trialplate.spec.scorer_entries import JsonSchemaScorer
 
 __all__ = ["Project", "load_cases", "load_project"]
 

@@ -16,10 +16,10 @@ from trialplate.errors import SpecError
 from trialplate.record.frozen import Json
 from trialplate.record.values import PlanText
 from trialplate.spec.document import plain
+from trialplate.spec.helped_entries import JudgeScorer, SimilarityScorer
 from trialplate.spec.judge_words import DATA, FULLY, KNOWN_METRICS, PLACEHOLDER, PLACEHOLDERS, VERDICTS
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.project import Project
-from trialplate.spec.scorer_entries import JudgeScorer, SimilarityScorer
 
 __all__ = ["judge_fields", "similarity_fields"]
 

@@ -11,6 +11,7 @@ from trialplate.record.frozen import Json
 from trialplate.record.values import PlanFile, PlanText, Scorer
 from trialplate.spec.added_entries import added_scorer
 from trialplate.spec.commands import files_of, words_of
+from trialplate.spec.helped_entries import JudgeScorer, SimilarityScorer
 from trialplate.spec.plugin_scorers import PluginScorer, ScorerEntry
 from trialplate.spec.project import Project
 from trialplate.spec.resolve_judges import judge_fields, similarity_fields
@@ -21,12 +22,10 @@ from trialplate.spec.scorer_entries import (
     ExactScorer,
     JsonSchemaScorer,
     JsonSubsetScorer,
-    JudgeScorer,
     LabelScorer,
     NumericScorer,
     PythonScorer,
     RegexScorer,
-    SimilarityScorer,
     TrajectoryScorer,
     ValueScorer,
 )

@@ -27,7 +27,6 @@ from trialplate.spec.helped_entries import JudgeScorer, SimilarityScorer
 from trialplate.spec.trajectory_entries import TrajectoryRule
 
 __all__ = [
-    "AnyScorer",
     "BuiltInScorer",
     "ChoiceScorer",
     "CommandScorer",
@@ -35,14 +34,12 @@ __all__ = [
     "ExactScorer",
     "JsonSchemaScorer",
     "JsonSubsetScorer",
-    "JudgeScorer",
     "LabelScorer",
     "Normalize",
     "NumericScorer",
     "PythonScorer",
     "RegexScorer",
     "ScoringCode",
-    "SimilarityScorer",
     "TrajectoryScorer",
     "ValueScorer",
 ]
