@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "servers"), str(HERE.parent / "scenarios")]
@@ -151,7 +152,9 @@ def test_judge_that_is_down_leaves_cells_unknown_with_its_own_words(name: str, t
     words = case["steps"][0]["json"]["error"]["message"]
     with serving(answer=judged(GOOD), instead=down(case["steps"])) as server:
         made = project(tmp_path, server.url)
-        assert made("run", "--yes").code == 4
+        said = made("run", "--yes")
+        assert said.code == 4
+        assert words in next(line for line in said.err.splitlines() if line.startswith("unknown: m: 4 scorer"))
         tries = 2 if name == "http_judge_down" else 1
         assert len(asked(server)) == 4 * tries
         port = server.port
@@ -170,6 +173,30 @@ def test_judge_that_is_down_leaves_cells_unknown_with_its_own_words(name: str, t
         assert (len(asked(server)), len(asked(server, "m-small"))) == (4, 0)
     assert made("gate", "latest", "--model", "m").out.startswith("ACCEPTED")
     assert made("verify", "latest", "--rescore").code == 0
+
+
+def test_survivor_of_three_judges_does_not_decide_alone(tmp_path: Path) -> None:
+    """J11: each judge gives a metric of its own; where two are down, the trial is unknown, whatever the third says."""
+    with serving(
+        answer=lambda body: GOOD if body["model"].startswith("j-") else "Paris",
+        instead=lambda body: (
+            {"status": 404, "json": {"error": {"message": "no"}}} if body["model"] in ("j-2", "j-3") else None
+        ),
+    ) as server:
+        made = project(tmp_path, server.url)
+        plan = yaml.safe_load((made.root / "trialplate.yaml").read_text())
+        (grader,), (scorer,) = plan["helpers"].values(), plan["scorers"].values()
+        plan["helpers"] = {f"g{n}": {**grader, "model": f"j-{n}"} for n in (1, 2, 3)}
+        plain = {key: value for key, value in scorer.items() if key not in ("metric", "metrics", "pass_when")}
+        plan["scorers"] = {f"judge{n}": {**plain, "model": f"g{n}"} for n in (1, 2, 3)}
+        plan["pass_mark"] = {"rules": [{"id": "one", "at_least": 0.5, "of": "trial_pass_rate", "basis": "estimate"}]}
+        made.set_plan(yaml.safe_dump(plan))
+        assert made("run", "--yes").code == 4
+    for end in ends(made):
+        assert (end["outcome"], end["cause"], end["metrics"]) == ("error", "scorer", {"judge1": 1})
+        assert set(end["unknown"]) == {"judge2", "judge3"}
+    gate = made("gate", "latest", "--model", "m")
+    assert (gate.code, gate.out.split()[0]) == (1, "INCONCLUSIVE")
 
 
 def test_judge_has_two_replies_for_ever(tmp_path: Path) -> None:

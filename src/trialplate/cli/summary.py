@@ -36,6 +36,8 @@ REASONS = {
     "budget": "stopped at the budget",
     "time": "stopped at the time limit",
 }
+SAID = 300
+"""Characters that are told of why there was no score."""
 WHY = {
     "authentication": "the key was refused: check the variable that `secret:` names",
     "bad_reply": "the reply was none that can be read: is `url:` the base address of the interface, as .../v1?",
@@ -175,6 +177,8 @@ def _remarks(prepared: Prepared, view: View, tally: Tally) -> Iterator[str]:
                 why = WHY.get(cause, "the report shows each")
                 if cause == "refused_connection" and (endpoint := endpoints.get(name)):
                     why = f"nobody answers at {visible(endpoint)}: is the server running?"
+                if cause == "scorer" and (said := tally.of_configuration(name).unscored):
+                    why = f"{why}; the last: {visible(said[:SAID])}"
                 yield f"unknown: {visible(name)}: {number} {cause}: {why}"
         if unfit := sorted(set(prepared.incompatible[name].values())):
             number = sum(prepared.matrix.counts[name]) - sum(prepared.asked.counts[name])

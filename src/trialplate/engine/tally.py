@@ -36,6 +36,8 @@ class Sums:
     helper_spent_nano: int = 0
     helpers_unknown: int = 0
     """Attempts whose helpers cost nobody knows how much."""
+    unscored: str = ""
+    """What was said when no score could be given, the last time."""
     reasked: int = 0
     """Trials asked again after an attempt that was lost, cut off, or had begun to be answered."""
 
@@ -125,10 +127,12 @@ class Tally:
         """Count an attempt that is under way from now on."""
         self.under_way += 1
 
-    def spent(self, end: TrialEnd) -> None:
-        """Count what an attempt cost that was under way."""
+    def spent(self, end: TrialEnd, said: str | None = None) -> None:
+        """Count what an attempt cost that was under way, and keep what was said if it could not be scored."""
         self.under_way -= 1
         sums = self.of_configuration(end.trial[0])
+        if end.cause == "scorer" and said:
+            sums.unscored = said
         replayed = end.calls and all(call.replayed for call in end.calls)
         paid = not replayed and end.trial[0] not in self.unpaid
         if end.cost is None:

@@ -245,7 +245,7 @@ class TrialRunner:
             private=self._with_replies(earlier.private.replace(reason=None, error=None).replace(**told), asked),
         )
         self.journal.line("trial.end", codec.to_json(end))
-        self.tally.spent(end)
+        self.tally.spent(end, judgement.error)
         cell = self.before.cells[key]
         self._done(end, attempt, reasked=cell.reasked)
         if cancelled:
@@ -337,7 +337,7 @@ class TrialRunner:
             private=self._with_replies(self._private(judgement, answer, key), asked),
         )
         self.journal.line("trial.end", codec.to_json(end))
-        self.tally.spent(end)
+        self.tally.spent(end, judgement.error)
         return end
 
     def _served(self, text: str | None, key: TrialKey, answer: Answer | None) -> str | None:
