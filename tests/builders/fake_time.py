@@ -13,9 +13,9 @@ from small_runs import ended
 
 from trialplate.engine.admission import Admission
 from trialplate.engine.budget import Purse
+from trialplate.engine.open_trial import OpenTrial, Step
 from trialplate.engine.pace import Pace, Waiting
 from trialplate.engine.schedule import Schedule, Stop
-from trialplate.engine.trial import OpenTrial, Step
 from trialplate.record.entries import Money, TrialEnd, TrialKey, Usage
 from trialplate.record.values import Configuration, Plan, PlanCase
 from trialplate.runners.base import Failure
@@ -135,7 +135,7 @@ class FlatBounds:
 
     def __init__(self, tokens: int = 0, nano: int | None = 0) -> None:
         cost = None if nano is None else Money(nano=nano, currency="USD")
-        self.bound = Bound(tokens, 0, True, cost)
+        self.bound = Bound(tokens, 0, True, cost, first_tokens=tokens)
 
     def of(self, case_id: str) -> Bound:
         """Return it."""

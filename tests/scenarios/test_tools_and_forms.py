@@ -243,3 +243,32 @@ def test_value_is_read_from_the_one_object_of_the_reply(
     assert (end["outcome"], end.get("cause")) == (outcome, cause)
     assert made.codes() == set()
     assert made("verify", "latest", "--rescore").code == 0
+
+
+LOCAL = """\
+cases:
+  - id: count
+    input: How many lines has the file?
+    references: ["3"]
+    tools: [calculator]
+    files: [{name: lines.txt, path: lines.txt, type: text/plain, access: [local]}]
+"""
+
+
+def test_file_that_is_only_local_is_read_by_the_tool_and_sent_to_nobody(tmp_path: Path) -> None:
+    """The model hears its name; the tool gets a path, also once the project's file is gone."""
+
+    def answer(body: dict[str, Any]) -> Any:
+        return results(body)[0] if results(body) else calls("x")
+
+    with ServerThread(ChatServer(answer=answer)) as server:
+        made = project(tmp_path, server.url, LOCAL)
+        (made.root / "cases" / "lines.txt").write_text("PLANTED-one\ntwo\nthree\n")
+        tool = "def run(arguments, files):\n    return len(open(files['lines.txt']).read().splitlines())\n"
+        (made.root / "tools" / "calc.py").write_text(tool)
+        made.run()
+        sent = b"".join(seen.raw for seen in server.requests)
+    assert b"[file: lines.txt]" in sent
+    assert b"PLANTED-one" not in sent
+    assert end_of(made)["outcome"] == "passed"
+    assert made.codes() == set()

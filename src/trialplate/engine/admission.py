@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 from trialplate.engine.budget import Purse, charge
+from trialplate.engine.open_trial import OpenTrial, Step
 from trialplate.engine.pace import REFUSALS, Hold, Pace
-from trialplate.engine.trial import OpenTrial, Step
+from trialplate.engine.turns import FurtherTurns
 from trialplate.record.entries import TrialKey, Usage
 from trialplate.spec.limits import AttemptBounds
 
@@ -71,8 +72,7 @@ class Admission:
         tokens = 0
         if meter is not None and asks:
             if meter.counts_tokens:
-                bound = self.bounds[name].of(case_id)
-                tokens = bound.input_tokens + bound.output_tokens
+                tokens = self.bounds[name].of(case_id).request_tokens
             held = meter.hold(tokens, now)
             if held is not None:
                 if self.purse is not None:
@@ -91,6 +91,14 @@ class Admission:
         paced = meter is not None and asks
         return Permit(tokens, nano, meter.begin(tokens, now) if meter is not None and asks else 0, helping, paced)
 
+    def further(self, trial: OpenTrial) -> FurtherTurns | None:
+        """Return what the further requests of an attempt wait for; None if nothing bounds their pace."""
+        name, case_id, _ = trial.key
+        meter = None if trial.recorded else self.pace.meter(name)
+        if meter is None:
+            return None
+        return FurtherTurns(meter, self.bounds[name].of(case_id).request_tokens if meter.counts_tokens else 0)
+
     def answered(self, trial: OpenTrial, permit: Permit, usage: Usage | None, now: float) -> None:
         """Give back an attempt's place with its provider: its answer has come, and is only scored from now on."""
         meter = self.pace.meter(trial.key[0]) if permit.paced else None
@@ -98,7 +106,7 @@ class Admission:
             return
         trial.place_given_back = True
         if meter.counts_tokens and usage is not None and usage.input is not None and usage.output is not None:
-            meter.correct(permit.tokens, usage.input + usage.output, now)
+            meter.correct(permit.tokens + trial.further_tokens, usage.input + usage.output, now)
         meter.account.accepted(now)
 
     def settle(self, trial: OpenTrial, permit: Permit, step: Step, now: float) -> None:
@@ -111,7 +119,7 @@ class Admission:
         elif permit.paced and (meter := self.pace.meter(trial.key[0])) is not None:
             usage = step.end.usage
             if meter.counts_tokens and usage is not None and usage.input is not None and usage.output is not None:
-                meter.correct(permit.tokens, usage.input + usage.output, now)
+                meter.correct(permit.tokens + trial.further_tokens, usage.input + usage.output, now)
             if failure.kind == "http_status" and failure.status in REFUSALS:
                 own = step.delay_s if step.delay_s is not None else self.pace.backoff_s(trial.key[0])
                 meter.account.refused(now, permit.wave, failure.status or 0, failure.retry_after_s, own)

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trialplate.engine.attempt import judge_failure, part_reasoning, retry_delay_s
-from trialplate.engine.pace import REFUSALS, Meter, Pace
+from trialplate.engine.pace import REFUSALS, Pace
+from trialplate.engine.turns import own_turn
 from trialplate.record import canonical
 from trialplate.record.entries import Call, Money, Usage
 from trialplate.record.frozen import Json
@@ -242,7 +243,7 @@ class Consultation:
         if meter is None or helper.recorded(request, question):
             return await helper.ask(request, question)
         tokens = _bound(helper, question) if meter.counts_tokens else 0
-        await _turn(meter, tokens)
+        await own_turn(meter, tokens)
         wave = meter.begin(tokens, time.monotonic())
         try:
             answer = await helper.ask(request, question)
@@ -269,17 +270,6 @@ class Consultation:
 
 def _delay_s(failure: Failure, configuration: Configuration, attempt: int) -> float:
     return retry_delay_s(failure, configuration, attempt, random.random())  # noqa: S311  how long to wait is no secret
-
-
-async def _turn(meter: Meter, tokens: int) -> None:
-    """Wait until a call may be made; nothing is held meanwhile."""
-    while (hold := meter.hold(tokens, now := time.monotonic())) is not None:
-        freed = meter.account.freed()
-        if hold.until is None:
-            await freed
-        else:
-            await asyncio.wait({freed}, timeout=max(0.0, hold.until - now))
-            freed.cancel()
 
 
 def _bound(helper: Helper, question: Question) -> int:

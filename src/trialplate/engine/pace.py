@@ -212,12 +212,22 @@ class Meter:
         last, bucket = max(ready, key=lambda item: item[0])
         return Hold(bucket.who, bucket.reason, last) if last > now else None
 
-    def begin(self, tokens: int, now: float) -> int:
-        """Take what an attempt needs; returns the account's wave."""
+    def ready_again(self, tokens: int, now: float) -> float:
+        """Return when an attempt that has its place may make another request, not before now."""
+        ready = [bucket.ready_at(1, now) for bucket in self._requests]
+        ready += [bucket.ready_at(tokens, now) for bucket in self._tokens]
+        return max([now, self.account.blocked_until, *ready])
+
+    def take(self, tokens: int, now: float) -> None:
+        """Take what a request needs of the minute."""
         for bucket in self._requests:
             bucket.take(1, now)
         for bucket in self._tokens:
             bucket.take(tokens, now)
+
+    def begin(self, tokens: int, now: float) -> int:
+        """Take what an attempt needs for its first request, and its place; returns the account's wave."""
+        self.take(tokens, now)
         return self.account.begin(now)
 
     def correct(self, estimated: int, used: int, now: float) -> None:

@@ -21,8 +21,8 @@ from functools import partial
 from typing import Protocol
 
 from trialplate.engine.admission import Admission, LeftOut, Permit
+from trialplate.engine.open_trial import OpenTrial, Step
 from trialplate.engine.pace import REFUSALS, Hold, Waiting
-from trialplate.engine.trial import OpenTrial, Step
 from trialplate.record.entries import TrialEnd, TrialKey, Usage
 from trialplate.record.matrix import Matrix
 

@@ -16,7 +16,7 @@ from trialplate.engine.making import make_runner, make_scorer
 from trialplate.engine.prepare import Prepared
 from trialplate.errors import SpecError
 from trialplate.record.frozen import Json
-from trialplate.record.values import Configuration, PlanText, Scorer
+from trialplate.record.values import Case, Configuration, PlanText, Scorer
 from trialplate.runners.base import OfferedTool, Runner, RunnerContext
 from trialplate.scorers.base import Scorer as ScorerObject
 from trialplate.scorers.base import ScorerContext, ScorerInContext
@@ -37,6 +37,10 @@ class Seat:
     texts: Mapping[tuple[str, str], Json]
     tools: Mapping[str, OfferedTool]
     """What its cases may offer, by name."""
+
+    def offered(self, case: Case) -> list[OfferedTool]:
+        """Return what a case offers."""
+        return [self.tools[item.name] for item in case.tools if item.name in self.tools]
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ class Session:
     async def _drive(self, trial: TrialRunner, seats: Seats, at_once: int, watch: Watch) -> str:
         """Run every trial; returns why the session ended."""
         admission = self._admission(trial)
-        trial.pace = admission.pace
+        trial.pace, trial.further = admission.pace, admission.further
         asked = self.prepared.asked
         lanes = {name: lane_of(asked, name, trial.may_try) for name in asked.counts}
         schedule = Schedule(lanes, trial, admission, at_once)

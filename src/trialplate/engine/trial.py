@@ -10,18 +10,19 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from trialplate.engine.attachments import attachments_of
 from trialplate.engine.attempt import Judgement, arrived, judge_answer, judge_failure, received, retry_delay_s
 from trialplate.engine.before import Before, Unscored
 from trialplate.engine.consultation import Consultation
 from trialplate.engine.forms import instructions_of, read_form, shape_of
+from trialplate.engine.open_trial import OpenTrial, Step
 from trialplate.engine.pace import Pace
 from trialplate.engine.randomness import Randomness
 from trialplate.engine.seats import Seat, Seats
 from trialplate.engine.tally import Tally
+from trialplate.engine.turns import FurtherTurns
 from trialplate.record import canonical, codec
 from trialplate.record.entries import Private, TrialEnd, TrialKey, TrialStart, Usage
 from trialplate.record.frozen import Json
@@ -31,7 +32,7 @@ from trialplate.rules.cost import cost_of
 from trialplate.runners.base import Answer, Failure, Recorded, Request
 from trialplate.verify.content import SHORTEST_LEAK
 
-__all__ = ["Journal", "OpenTrial", "Step", "TrialRunner"]
+__all__ = ["Journal", "TrialRunner"]
 
 
 @dataclass(frozen=True)
@@ -41,41 +42,6 @@ class Journal:
     line: Callable[[str, Json], object]
     openings: Callable[[Sequence[Opening]], Sequence[str]]
     """Returns the commitments that they open."""
-
-
-class OpenTrial:
-    """A trial that has begun and not ended, between its attempts."""
-
-    __slots__ = ("answered", "asks", "attempts", "begun", "end", "key", "place_given_back", "reasked", "recorded")
-
-    def __init__(self, key: TrialKey, attempts: range, *, asks: bool, reasked: bool) -> None:
-        self.key, self.attempts = key, attempts
-        self.asks = asks
-        """An answer is asked for; else an earlier one is scored again."""
-        self.reasked = reasked
-        self.begun = False
-        """Some of an answer to the last attempt had come, or the harness had cut it off."""
-        self.end: TrialEnd | None = None
-        """Of the last attempt of this session."""
-        self.recorded: bool | None = None
-        """Nobody would be asked, since a recorded answer would be replayed; None: nobody has looked yet."""
-        self.answered: Callable[[Usage | None], None] = lambda usage: None
-        """Told once the answer to the attempt under way has come, and helpers are asked about it."""
-        self.place_given_back = False
-        """The attempt under way has given back its place with its provider."""
-
-    @property
-    def number(self) -> int:
-        """Return the number of the next attempt."""
-        return self.attempts[0] if self.end is None else self.end.attempt + 1
-
-
-class Step(NamedTuple):
-    """What an attempt came to: `delay_s` until the next one, or None if the trial has ended."""
-
-    end: TrialEnd
-    failure: Failure | None
-    delay_s: float | None
 
 
 class TrialRunner:
@@ -99,6 +65,7 @@ class TrialRunner:
         self.journal, self.tally = journal, tally
         self.secrets, self.scrub = seats.secrets, seats.secrets.scrub
         self.pace: Pace | None = None
+        self.further: Callable[[OpenTrial], FurtherTurns | None] = lambda trial: None
         """What bounds how fast helpers are asked."""
         self._helpers = seats.helpers
         self.before, self._blob = before, blob
@@ -278,8 +245,7 @@ class TrialRunner:
         scorers = self.scorers[key[1]]
         asked = self._consultation(key)
         try:
-            tools = [seat.tools[item.name] for item in request.case.tools if item.name in seat.tools]
-            answer = arrived(await seat.runner.answer(request, tools), seat.configuration, self.secrets)
+            answer = arrived(await self._asked(seat, trial, request), seat.configuration, self.secrets)
             answer = read_form(answer, request.case, seat.configuration)
             if self._helpers.by_name:
                 trial.answered(answer.usage)
@@ -294,6 +260,18 @@ class TrialRunner:
         if retry and judgement.outcome != "error":
             judgement = Judgement("error", judgement.cause, True, judgement.ended_by, error=judgement.error)
         return self._end(key, attempt, judgement, answer, failure, seat, began, asked, retry=retry), failure, False
+
+    async def _asked(self, seat: Seat, trial: OpenTrial, request: Request) -> Answer:
+        """Ask for an answer, with the tools of the case."""
+        trial.further_tokens = 0
+        several = request.case.tools or "server_tools" in seat.configuration.settings
+        further = self.further(trial) if several else None
+        if further is None:
+            return await seat.runner.answer(request, seat.offered(request.case))
+        try:
+            return await seat.runner.answer(replace(request, next_turn=further), seat.offered(request.case))
+        finally:
+            trial.further_tokens = further.taken
 
     def _end(
         self,

@@ -8,7 +8,7 @@ has had known secrets replaced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
@@ -131,6 +131,8 @@ class Request:
     """What the model is offered, in the plan's order."""
     turns: tuple[Turn, ...] = ()
     """What was said so far in this attempt."""
+    next_turn: Callable[[], Awaitable[float]] | None = None
+    """Waits until the attempt may make another request, and returns for how many seconds; None: nothing bounds it."""
     blob: Callable[[str], bytes] | None = None
     """Returns the bytes of the case's files and trace, by digest; None: they are not at hand."""
 

@@ -91,6 +91,8 @@ class _Conversation:
 
     async def _asked(self) -> Answer:
         """Make the next exchange, within what is left of the attempt's time."""
+        if self._turns and self._request.next_turn is not None:
+            self._ends += await self._request.next_turn()  # that it has to wait is no fault of the model's
         left = self._ends - time.monotonic()
         if left <= 0:
             raise self._whole(Failure("timeout", f"not done after {self._request.timeout_s:g} s", sent=True))

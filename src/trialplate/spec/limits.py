@@ -78,6 +78,15 @@ class Bound(NamedTuple):
     """None is an unknown price, never zero."""
     helping: int | None = 0
     """The most that the helpers of its scorers should cost, in 10^-9; None is an unknown price."""
+    turns: int = 1
+    """Requests that it may make."""
+    first_tokens: int = 0
+    """Input tokens of the first of them."""
+
+    @property
+    def request_tokens(self) -> int:
+        """Return the most tokens, in and out, of a request as an attempt begins with it."""
+        return self.first_tokens + self.output_tokens // self.turns
 
     @property
     def whole(self) -> int | None:
@@ -124,25 +133,29 @@ class AttemptBounds:
         """Return the bound of one attempt: input tokens are at most a third of the UTF-8 bytes that are sent."""
         bound = self._known.get(case_id)
         if bound is None:
-            tokens, output = self._tokens(self._cases[case_id]) if self.asks else (0, 0)
+            turns, first = self._turns(self._cases[case_id]) if self.asks else (1, 0)
+            grows = self._output + -(-RESULT_CHARACTERS // 3)
+            tokens, output = turns * first + grows * turns * (turns - 1) // 2, turns * self._output if self.asks else 0
             if (tokens, output) not in self._costs:
                 self._costs[tokens, output] = _dearest(self._configuration, tokens, output) if self.asks else self._free
             helping = 0 if self._helping is None else self._helping.cost(case_id, self._output)
-            bound = Bound(tokens, output, self._stated or not self.asks, self._costs[tokens, output], helping)
+            stated = self._stated or not self.asks
+            bound = Bound(tokens, output, stated, self._costs[tokens, output], helping, turns, first)
             self._known[case_id] = bound
         return bound
 
-    def _tokens(self, case: Case) -> tuple[int, int]:
-        """Return the most tokens in and out: of every turn, if tools are offered, each with all that went before."""
+    def _turns(self, case: Case) -> tuple[int, int]:
+        """Return the most requests of an attempt, and the most input tokens of the first of them.
+
+        Only where tools are offered does one follow another, with all that went before.
+        """
         form = FORM_BYTES if case.answer_format is not None or case.answer_schema is not None else 0
         form += 2 * _bytes(case.answer_schema) if case.answer_schema is not None else _bytes(case.answer_format or "")
         offered = [self._tools[tool.name] for tool in case.tools if tool.name in self._tools]
         size = self._shared + _bytes(case.input) + form + sum(offered)
         tokens = tokens_of(size) + self._file_tokens(case)
         several = bool(offered or self._configuration.settings.get("server_tools"))
-        turns = (case.max_turns or MAX_TURNS) if several else 1
-        grows = self._output + -(-RESULT_CHARACTERS // 3)
-        return turns * tokens + grows * turns * (turns - 1) // 2, turns * self._output
+        return (case.max_turns or MAX_TURNS) if several else 1, tokens
 
     def _file_tokens(self, case: Case) -> int:
         """Return the most tokens that the files of a case are, as far as they are sent."""
@@ -369,12 +382,12 @@ def _check_fits(item: Configuration, matrix: Matrix, bounds: AttemptBounds, limi
     row = matrix.counts[item.name]
     for case, repeats in zip(matrix.cases, row, strict=True):
         bound = bounds.of(case.id)
-        output = bound.output_tokens if bound.stated else 0
-        if repeats and bound.input_tokens + output > limit:
-            parts = f"up to {bound.input_tokens} tokens in" + (f" and {output} out" if output else "")
+        output = bound.output_tokens // bound.turns if bound.stated else 0
+        if repeats and bound.first_tokens + output > limit:
+            parts = f"up to {bound.first_tokens} tokens in" + (f" and {output} out" if output else "")
             raise SpecError(
                 f'one request of "{item.name}" for case "{case.id}" takes {parts}, and {limit} a minute are allowed: '
-                f"{bound.input_tokens + output} > {limit}",
+                f"{bound.first_tokens + output} > {limit}",
                 where=place,
                 hint="raise the limit, or make the case or the output limit smaller",
                 code="PACE",

@@ -13,8 +13,8 @@ from small_runs import DIGEST, NAME, asked, configuration, ended, plan_of
 
 from trialplate.engine.budget import Purse, Spending, charge
 from trialplate.engine.estimate import bounds_of
+from trialplate.engine.open_trial import OpenTrial
 from trialplate.engine.prepare import prepare
-from trialplate.engine.trial import OpenTrial
 from trialplate.errors import SpecError
 from trialplate.record.entries import Call, Money, Narrowing, TrialEnd, TrialStart
 from trialplate.record.values import Pricing

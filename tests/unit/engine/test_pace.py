@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from run_project import Project
 from small_runs import plan_of
 
-from trialplate.engine.pace import LONGEST_BLOCK_S, Account, Bucket
-from trialplate.engine.trial import OpenTrial
+from trialplate.engine.open_trial import OpenTrial
+from trialplate.engine.pace import LONGEST_BLOCK_S, Account, Bucket, Pace
+from trialplate.engine.turns import FurtherTurns
 from trialplate.record.values import Limits, Plan, Provider
 
 
@@ -351,3 +352,31 @@ def test_refusals_that_are_no_strays_slow_it_down_once_for_each_wave() -> None:
             account.accepted(1.0)
     assert account.wave == 1
     assert account.at_once < 30
+
+
+async def test_further_requests_of_an_attempt_wait_for_the_minute_and_keep_their_place() -> None:
+    """Three requests of one attempt take three of the minute's, and the tokens of each; the place is taken once."""
+    slow = limited("m", limits=Limits(requests_per_minute=6_000_000, tokens_per_minute=6_000_000))
+    meter = Pace(plan(slow), time.monotonic()).meter("m")
+    assert meter is not None
+    meter.begin(100, time.monotonic())
+    further = FurtherTurns(meter, 100)
+    before = meter.ready_again(0, 0.0)
+    waited = [await further(), await further()]
+    assert further.taken == 200
+    assert meter.account.under_way == 1
+    assert all(seconds >= 0 for seconds in waited)
+    assert meter.ready_again(10**9, 0.0) >= before
+
+
+def test_further_request_waits_while_the_provider_wants_to_be_left_alone() -> None:
+    """And for a request, and for tokens, whichever takes longest."""
+    slow = limited("m", limits=Limits(requests_per_minute=60, tokens_per_minute=600))
+    meter = Pace(plan(slow), 0.0).meter("m")
+    assert meter is not None
+    meter.begin(10, 0.0)
+    assert meter.ready_again(1, 0.0) == pytest.approx(1.0)
+    meter.take(10, 1.0)
+    assert meter.ready_again(1, 1.0) == pytest.approx(2.0, abs=0.1)
+    meter.account.refused(1.0, 0, 429, 30.0, 1.0)
+    assert meter.ready_again(1, 1.0) == pytest.approx(31.0)

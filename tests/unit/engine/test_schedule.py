@@ -11,9 +11,9 @@ from fake_time import Reply, limited, play
 from small_runs import ended, matrix_of, plan_of
 
 from trialplate.engine.admission import Admission
+from trialplate.engine.open_trial import OpenTrial, Step
 from trialplate.engine.pace import Pace
 from trialplate.engine.schedule import STOP_AFTER, Schedule, Stop, lane_of
-from trialplate.engine.trial import OpenTrial, Step
 from trialplate.record.entries import Narrowing, TrialEnd, TrialKey
 from trialplate.record.matrix import narrow
 from trialplate.record.values import MatrixLine, Selector
