@@ -27,6 +27,7 @@ from small_runs import (
 )
 
 from trialplate.engine.before import Before
+from trialplate.engine.consultation import Helpers
 from trialplate.engine.seats import Seat, Seats
 from trialplate.engine.tally import Tally
 from trialplate.engine.trial import Journal, TrialRunner
@@ -211,11 +212,11 @@ async def _run(trials: list[tuple[list[str], bool] | None]) -> tuple[Tally, list
     for key, script in zip(_KEYS, trials, strict=True):
         if script is None:
             continue
-        seat = Seat(_CONFIGURATION, _Scripted(*script), {})
+        seat = Seat(_CONFIGURATION, _Scripted(*script), {}, {})
         journal = Journal(lambda kind, body: lines.append((kind, body)), lambda openings: [COMMITMENT] * len(openings))
         cases = {f"q{n}": asked(f"q{n}") for n in (1, 2, 3)}
         scorers = {name: [(_PLAN.scorers[0], made)] for name in cases}
-        seats = Seats({NAME: seat}, scorers, Secrets(), [])
+        seats = Seats({NAME: seat}, scorers, Helpers({}, {}, lambda text: text), Secrets(), [])
         runner = TrialRunner(seats, cases, journal, tally, Before(), lambda digest: b"")
         await asyncio.gather(asyncio.create_task(_attempts(runner, key, script[0])), return_exceptions=True)
     return tally, lines
