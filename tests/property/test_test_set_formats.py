@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 from trialplate.errors import SpecError
 from trialplate.record import codec
 from trialplate.record.values import Case
-from trialplate.spec import resolve, yaml_strict
+from trialplate.spec import yaml_strict
 from trialplate.spec.document import Document, plain
 from trialplate.spec.freeze import cases_root, plain_digest, portable_digest
 from trialplate.spec.test_sets import Source, load, merge
+from trialplate.spec.vault import Vault
 
 _CHARACTERS = st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from(
     "\n\t\"',;|:#-[]{}&*!%@`\\ \u20ac\U0001f600"
@@ -65,7 +66,7 @@ def as_csv(cases: list[dict[str, Any]]) -> str:
 
 def digests(cases: tuple[Case, ...]) -> tuple[str, str, str | None]:
     """Return root, plain digest and portable digest."""
-    vault = resolve.Vault(bytes(32))
+    vault = Vault(bytes(32))
     root = cases_root({case.id: vault.commit("case", codec.to_json(case)) for case in cases})
     return root, plain_digest(cases), portable_digest(cases)
 

@@ -24,6 +24,7 @@ from trialplate.spec.added_entries import loader_notes
 from trialplate.spec.checks import check, check_leaks
 from trialplate.spec.limits import Ceiling, budget_of, laid_over, providers_of
 from trialplate.spec.project import Project
+from trialplate.spec.vault import Vault
 
 __all__ = ["TEST_SET_SCHEMA", "Frozen", "cases_root", "freeze", "plain_digest", "portable_digest"]
 
@@ -58,7 +59,7 @@ def freeze(
             would hold a private text.
     """
     author = project.author
-    vault = resolve.Vault(secret)
+    vault = Vault(secret)
     lines = resolve.matrix_lines(project)
     configurations, unpinned = resolve.configurations(project, vault)
     helpers, served = resolve_helpers.helpers(project, vault)
@@ -129,7 +130,7 @@ def _utf16(text: str) -> bytes:
     return text.encode("utf-16-be")
 
 
-def _test_set(project: Project, vault: resolve.Vault) -> PlanTestSet:
+def _test_set(project: Project, vault: Vault) -> PlanTestSet:
     entries = project.author.test_sets
     public = {entry.visibility for entry in entries}
     if len(public) > 1:

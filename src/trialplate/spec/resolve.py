@@ -8,24 +8,19 @@ attempt a new thing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 from trialplate.errors import SpecError
-from trialplate.record import disclosure
 from trialplate.record.frozen import Json
 from trialplate.record.values import (
     AnswerRule,
     Configuration,
     Limits,
     MatrixLine,
-    Opening,
     PassMark,
     PlanFile,
     PlanText,
-    PlanTool,
     Pricing,
     Retry,
 )
@@ -50,32 +45,12 @@ from trialplate.spec.entries import (
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.pricing import price_of
 from trialplate.spec.project import Project
-from trialplate.spec.providers import provider_of
-from trialplate.spec.providers.base import HostedProvider, media_types, wrong_settings
+from trialplate.spec.resolve_hosted import cases_of, endpoint_of, hosted
 from trialplate.spec.resolve_scorers import command_notes
 from trialplate.spec.stand_in import script
+from trialplate.spec.vault import Vault
 
-__all__ = ["Vault", "common", "configurations", "documents", "endpoint_of", "hosted", "matrix_lines", "pass_mark"]
-
-_PORTS = {"http": 80, "https": 443}
-
-
-@dataclass(slots=True)
-class Vault:
-    """Makes commitments, and keeps what opens them."""
-
-    secret: bytes
-    openings: dict[str, Opening] = field(default_factory=dict)
-
-    def commit(self, label: str, value: Json) -> str:
-        """Return the commitment to a value; the same value under the same label always gets the same one."""
-        salt, commitment = disclosure.commit_derived(self.secret, label, value)
-        self.openings[commitment] = Opening(salt=salt, value=value)
-        return commitment
-
-    def text(self, role: Any, value: Json, name: str = "") -> PlanText:
-        """Return a text of a plan."""
-        return PlanText(role=role, name=name, commitment=self.commit("text", value))
+__all__ = ["common", "configurations", "documents", "matrix_lines", "pass_mark", "price"]
 
 
 def matrix_lines(project: Project) -> tuple[MatrixLine, ...]:
@@ -152,7 +127,8 @@ def configurations(project: Project, vault: Vault) -> tuple[tuple[Configuration,
                 fields["texts"] = (*system, *texts)
             else:
                 assert isinstance(entry, HostedModel)  # noqa: S101  there is no other
-                fields, notes = hosted(entry, model, settings, texts, project, vault)
+                asked = cases_of(project, model, profile)
+                fields, notes = hosted(entry, model, settings, texts, project, vault, asked)
         else:
             if overlay.settings is not None and (overlay.settings.sent() or overlay.settings.documents):
                 raise SpecError(
@@ -233,87 +209,6 @@ def documents(names: Sequence[str], project: Project, vault: Vault, where: str) 
             raise SpecError(f"the document {document} is blank", where=where, hint="take it out, or write it")
         texts.append(vault.text("document", project.texts[document], document))
     return texts
-
-
-def hosted(
-    entry: HostedModel,
-    model: str,
-    settings: Settings,
-    documents: list[PlanText],
-    project: Project,
-    vault: Vault,
-    place: str = "models",
-    provider: HostedProvider | None = None,
-) -> tuple[dict[str, Any], list[str]]:
-    """Return the fields of a hosted model, and what cannot be pinned.
-
-    Args:
-        place: the key of the author's file under which it stands.
-        provider: what is known of its interface; by default that of its runner's chat.
-
-    Raises:
-        SpecError: a setting that cannot be sent.
-    """
-    provider = provider or provider_of(entry.runner, entry.model)
-    endpoint = endpoint_of(entry.url or provider.url or "")
-    sent = {**provider.defaults, **plain(settings.sent())}
-    for name, wrong, hint in wrong_settings(provider, sent):
-        where = project.document.where((place, model, "settings", name))
-        raise SpecError(f'"{name}": {wrong}', where=where, hint=hint)
-    system = [] if entry.system is None else [vault.text("system", entry.system)]
-    formed = any(case.answer_format is not None or case.answer_schema is not None for case in project.cases)
-    mode = "none" if entry.structured is False else entry.structured or provider.shape
-    accepts = provider.accepts if entry.accepts is None else entry.accepts
-    fields = {
-        "model_id": entry.model,
-        "endpoint": endpoint,
-        "settings": sent,
-        "texts": (*system, *documents),
-        "secret": entry.secret.env if entry.secret else provider.key,
-        "served": entry.served,
-        "structured": mode if formed else None,
-        "tools": tuple(_tools(project, vault)),
-        "accepts": media_types(provider, accepts) if any(case.files for case in project.cases) else None,
-    }
-    return fields, [f"{model}: what answers as {entry.model} at {endpoint} is the server's own word"]
-
-
-def _tools(project: Project, vault: Vault) -> Iterator[PlanTool]:
-    """Yield the tools that a case offers, in the order of the author's file.
-
-    Raises:
-        SpecError: a case offers one that is not there.
-    """
-    known = project.author.tools
-    offered: set[str] = set()
-    for case in project.cases:
-        for item in case.tools:
-            if item.name not in known:
-                message = f'case "{case.id}" offers the tool "{item.name}", which is not among tools:'
-                raise SpecError(message, where=project.places[case.id], hint=suggestion(item.name, known))
-            offered.add(item.name)
-    for name, entry in known.items():
-        if name in offered:
-            told: dict[str, Json] = {"description": entry.description, "parameters": project.schemas[f"tools.{name}"]}
-            settings: dict[str, Json] = {"callable": entry.callable}
-            if entry.env:
-                settings["env"] = sorted(set(entry.env))
-            yield PlanTool(
-                name=name,
-                settings=settings,
-                texts=(vault.text("tool", told, name),),
-                files=(PlanFile(path=entry.file, digest=project.pinned[entry.file]),),
-            )
-
-
-def endpoint_of(url: str, *, base: bool = True) -> str:
-    """Return one spelling of an address: host in lower case, no default port, no slash at the end of a base address."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    host = f"[{host}]" if ":" in host else host
-    port = f":{parts.port}" if parts.port not in (None, _PORTS[parts.scheme]) else ""
-    path = parts.path.rstrip("/") if base else parts.path or "/"
-    return urlunsplit((parts.scheme, host + port, path, parts.query, ""))
 
 
 def _http(entry: HttpModel, model: str, vault: Vault) -> tuple[dict[str, Any], list[str]]:

@@ -10,7 +10,9 @@ from trialplate.record.values import Configuration
 from trialplate.spec.project import Project
 from trialplate.spec.providers import provider_of
 from trialplate.spec.providers.base import HostedProvider, Whole
-from trialplate.spec.resolve import Vault, common, hosted, price
+from trialplate.spec.resolve import common, price
+from trialplate.spec.resolve_hosted import hosted
+from trialplate.spec.vault import Vault
 
 __all__ = ["helpers"]
 
@@ -39,7 +41,7 @@ def helpers(project: Project, vault: Vault) -> tuple[tuple[Configuration, ...], 
         provider = provider_of(entry.runner, entry.model)
         if entry.endpoint == "embeddings":
             provider = replace(_EMBEDDINGS, url=provider.url, key=provider.key)
-        fields, notes = hosted(entry, name, entry.settings, [], project, vault, "helpers", provider)
+        fields, notes = hosted(entry, name, entry.settings, [], project, vault, (), "helpers", provider)
         fields["structured"] = fields["accepts"] = None
         bare = Configuration(
             name=name, model=name, profile="default", interface=entry.endpoint, **common(entry), **fields

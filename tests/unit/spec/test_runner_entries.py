@@ -361,3 +361,29 @@ def test_every_runner_has_its_example() -> None:
     names = BUILT_IN["runners"]
     assert {re.findall(r"runner: ([a-z-]+)", example)[0] for example in EXAMPLES} == set(names)
     assert all(f"| `{name}` |" in PAGE for name in names)
+
+
+# --------------------------------------------------------------------------------------- forms and tools of its cases
+
+
+FORMED = "cases:\n  - {id: q1, input: Is it?, reference: yes, answer_format: one word, tags: [a]}\n  - {id: q2, input: Why?, reference: so, tags: [b]}\n"
+
+
+def test_schema_is_refused_where_the_provider_takes_none(project_at: Write) -> None:
+    """DeepSeek promises an object and no more; that is told at its place, before anything is spent."""
+    model = "m: {runner: deepseek, model: deepseek-chat, structured: native}"
+    told = refused(project_at(PLAN.replace(ECHO, model), {"cases/a.csv": CASES}))
+    assert "deepseek takes no schema for an answer" in told
+    assert "json_object or text" in told
+    assert "plan.yaml:5:" in told or "trialplate.yaml:5:" in told
+
+
+def test_form_of_cases_that_a_model_is_not_asked_is_no_part_of_what_reaches_it(project_at: Write) -> None:
+    """Else a case for one model would reset the count of attempts of another."""
+    two = "m: {runner: deepseek, model: deepseek-chat}\n  n: {runner: deepseek, model: deepseek-chat}"
+    lines = "matrix: [{models: [m], cases: {tag: a}}, {models: [n], cases: {tag: b}}]\nrepeats"
+    plan = PLAN.replace(ECHO, two).replace("a.csv", "a.yaml").replace("repeats", lines, 1)
+    found = {
+        item.name: item.structured for item in frozen(project_at(plan, {"cases/a.yaml": FORMED})).plan.configurations
+    }
+    assert found == {"m": "json_object", "n": None}

@@ -133,6 +133,8 @@ class HostedProvider:
     """Media types of the files that may be sent in a request."""
     shape: ShapeMode = "native"
     """How a form of the answer is asked for, where the author does not say."""
+    shapes: Collection[ShapeMode] = ("native", "json_object", "text")
+    """The ways in which it can be asked for."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Settings that are sent where the author gives none."""
     families: tuple[tuple[tuple[str, ...], HostedProvider], ...] = ()

@@ -26,4 +26,5 @@ PROVIDER = HostedProvider(
     },
     accepts=IMAGES,
     shape="json_object",
+    shapes=("json_object", "text"),
 )
