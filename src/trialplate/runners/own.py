@@ -29,11 +29,9 @@ from trialplate.run_output import told
 from trialplate.runners.base import Answer, Attachment, Failure, FailureKind, OfferedTool, Request, RunnerContext
 from trialplate.runners.python import declared_usage
 from trialplate.transport.calls import CallRaised, CallTimeout, call, within
+from trialplate.transport.function_child import TOLD
 
 __all__ = ["AskedModel", "OwnRunner", "Question"]
-
-TOLD = 1600
-"""Characters of what went wrong that a message quotes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,15 +30,13 @@ from trialplate.runners.base import Answer, Failure, OfferedTool, Request, Runne
 from trialplate.runners.exchanges import Exchanges
 from trialplate.runners.providers import replies
 from trialplate.runners.usage import COUNTS
-from trialplate.transport.function_child import function_argv
+from trialplate.transport.function_child import TOLD, function_argv
 from trialplate.transport.http import HttpReply, HttpRequest
 from trialplate.transport.process import ChildResult, NotStarted, child_environment, run_child
 from trialplate.transport.secrets import named_as_secret
 
 __all__ = ["PythonRunner", "declared_usage", "make"]
 
-TAIL = 400
-"""Characters at the end of the error output that a message quotes."""
 _WORKER = str(Path(__file__).with_name("python_worker.py"))
 
 
@@ -134,13 +132,12 @@ class PythonRunner:
         except NotStarted as error:
             raise Failure("not_started", str(error)) from error
         scrub = self._context.secrets.scrub
-        tail = scrub(result.stderr.decode(errors="replace")).strip()[-TAIL:]
-        tail = f": {tail}" if tail else ""
+        tail = result.last_words(scrub)
         said = self._told(result, request.timeout_s, tail)
         said = {name: scrub(item) if isinstance(item, str) else item for name, item in said.items()}
         for key, kind, words in _NO_ANSWER:
             if key in said:
-                message = f"{words} {said[key]}"[: 4 * TAIL]
+                message = f"{words} {said[key]}"[:TOLD]
                 raise _failure(
                     kind, message, result, sent=key != "missing", status=1 if kind == "exit_status" else None
                 )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from trialplate.record.entries import Usage
 
@@ -22,7 +23,7 @@ def added_up(parts: Sequence[Usage | None]) -> Usage | None:
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return None
-    total: dict[str, int | None] = {}
+    total: dict[str, Any] = {}
     for name in COUNTS:
         counts = [getattr(part, name) for part in known]
         if name in ("input", "output"):

@@ -24,11 +24,9 @@ from trialplate.scorers.programs import THRESHOLD, TIMEOUT_MS
 from trialplate.scorers.returned import REASON, score_of
 from trialplate.spec.added import declared_metrics
 from trialplate.transport.calls import CallRaised, CallTimeout, call, within
+from trialplate.transport.function_child import TOLD
 
 __all__ = ["OwnScorer"]
-
-TOLD = 1600
-"""Characters of what went wrong that a message quotes."""
 
 
 class OwnScorer:
