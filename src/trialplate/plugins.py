@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any, Literal, get_args
 
 from trialplate.errors import SpecError, nearest
+from trialplate.spec.providers import RUNNERS
 
 __all__ = ["BUILT_IN", "PACKAGES", "Group", "Plugin", "find", "list_plugins", "load"]
 
@@ -22,16 +23,7 @@ Group = Literal["runners", "scorers", "loaders", "reports"]
 
 BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "runners": {
-        "openai": "trialplate.runners.hosted:make",
-        "anthropic": "trialplate.runners.hosted:make",
-        "google": "trialplate.runners.hosted:make",
-        "mistralai": "trialplate.runners.hosted:make",
-        "deepseek": "trialplate.runners.hosted:make",
-        "xai": "trialplate.runners.hosted:make",
-        "alibaba": "trialplate.runners.hosted:make",
-        "moonshotai": "trialplate.runners.hosted:make",
-        "openrouter": "trialplate.runners.hosted:make",
-        "openai-compatible": "trialplate.runners.hosted:make",
+        **dict.fromkeys(RUNNERS, "trialplate.runners.hosted:make"),
         "http": "trialplate.runners.http:make",
         "command": "trialplate.runners.command:make",
         "python": "trialplate.runners.python:make",

@@ -243,6 +243,24 @@ def test_keys_of_the_author_language_stand_in_its_document() -> None:
     assert {str(refusal.path[-1]) for refusal in LATER} - named == set()
 
 
+def test_every_decision_is_listed_once_and_in_order() -> None:
+    """By its number, from 1 on without a gap, and under the beginning of its title."""
+    listed = re.findall(r"^\| \[(\d+)\]\(([^)]+)\) \| ([^(|]+?) (?:\(.*\) )?\|$", read("adr/README.md"), re.MULTILINE)
+    assert [file for _, file, _ in listed] == sorted(item.name for item in (DOCS / "adr").glob("0*.md"))
+    for number, (written, file, title) in enumerate(listed, start=1):
+        assert (int(written), int(file[:4])) == (number, number)
+        assert read(f"adr/{file}").startswith(f"# ADR {number}: {title}")
+
+
+def test_what_the_plan_is_said_not_to_have_is_refused() -> None:
+    """The table "Not in this version" names nothing that this version takes."""
+    table = (
+        read("formats/author-plan.md").partition("## 9 Not in this version")[2].partition("| models and profiles |")[0]
+    )
+    refused = {str(part) for refusal in LATER for part in (*refusal.path, *refusal.values)}
+    assert set(re.findall(r"`([a-z_]+)", table)) - refused == {"of"}
+
+
 @pytest.mark.parametrize("block", blocks("json"), ids=ids(blocks("json")))
 def test_json_example_is_of_its_format(block: Block) -> None:
     """Each JSON example is what the document says it is, read by the strict decoder."""

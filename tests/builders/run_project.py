@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +50,12 @@ class Project:
 
     folder: Path
     home: Path
+
+    def copied(self, to: Path) -> Project:
+        """Return a copy of it in a folder."""
+        shutil.copytree(self.folder, to / "project")
+        shutil.copytree(self.home, to / "home")
+        return Project(to / "project", to / "home")
 
     @property
     def environ(self) -> dict[str, str]:

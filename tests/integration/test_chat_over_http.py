@@ -10,24 +10,23 @@ import asyncio
 import gzip
 import json
 import socket
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from attempts import Ask, asking_hosted, failed
 from chat_server import ChatServer, completion
 
 from trialplate.record import canonical
 from trialplate.record.entries import Usage
 from trialplate.record.values import Case, Configuration, Limits
-from trialplate.runners.base import Answer, Failure, Request, RunnerContext
+from trialplate.runners.base import Request, RunnerContext
 from trialplate.runners.hosted import make
 from trialplate.transport.cassette import Cassette
 from trialplate.transport.http import HttpClient
 
 CASES = Path(__file__).parents[1] / "vectors" / "cases" / "http"
 KEY = "PLANTED-7f3a-not-a-real-key"
-Ask = Callable[..., Awaitable[Answer]]
 
 
 def steps(name: str, index: int = 0) -> list[dict[str, Any]]:
@@ -41,28 +40,7 @@ def asking(url: str, client: HttpClient, cassette: Cassette | None = None, **cha
     """Return a function that makes one attempt of a runner for this server."""
     fields: dict[str, Any] = {"name": "m", "model": "m", "profile": "default", "runner": "openai-compatible"}
     asked = Configuration(**{**fields, "model_id": "m-small", "endpoint": url, **changes})
-    context = RunnerContext(project=Path(), environ={"CHAT_KEY": KEY}, cassette=cassette, http=lambda: client)
-    runner = make(asked, context)
-
-    async def ask(case: str = "q1", repeat: int = 1, timeout_s: float = 30.0) -> Answer:
-        request = Request(
-            configuration=asked,
-            case=Case(id=case, input=f"Which city is {case}?"),
-            repeat=repeat,
-            attempt=1,
-            timeout_s=timeout_s,
-            request_id="trial-0001",
-        )
-        return await runner.answer(request)
-
-    return ask
-
-
-async def failed(attempt: Awaitable[Answer]) -> Failure:
-    """Return the failure of an attempt."""
-    with pytest.raises(Failure) as caught:
-        await attempt
-    return caught.value
+    return asking_hosted(asked, {"CHAT_KEY": KEY}, client, cassette)
 
 
 async def test_ordinary_exchange_is_sent_as_the_api_reference_says(client: HttpClient) -> None:

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attempts import Scripted
 from chat_server import ChatServer
 
 from trialplate.record import canonical
 from trialplate.record.values import Case, Configuration
-from trialplate.runners.base import Answer, Failure, Request, RunnerContext, Tool, ToolCall, ToolResult
+from trialplate.runners.base import Answer, Failure, Request, RunnerContext, Tool
 from trialplate.runners.hosted import make
 from trialplate.spec.providers import provider_of
 from trialplate.transport.cassette import Cassette
@@ -30,19 +31,6 @@ LAST: dict[str, dict[str, Any]] = {
 LAST["anthropic"] |= {"content": [{"type": "text", "text": "Done."}], "usage": {"input_tokens": 1, "output_tokens": 2}}
 LAST["google"] |= {"candidates": [{"content": {"role": "model", "parts": [{"text": "Done."}]}, "finishReason": "STOP"}]}
 LAST["google"] |= {"usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 2}}
-
-
-class Scripted:
-    """A tool that says to each call what a vector says to its id."""
-
-    def __init__(self, tool: Tool, said: dict[str, dict[str, Any]]) -> None:
-        self.tool = tool
-        self._said = said
-
-    async def call(self, call: ToolCall, request: Request, number: int) -> ToolResult:
-        """Return the scripted result."""
-        said = self._said[call.id]
-        return ToolResult(call=call, text=said["text"], error=said.get("error", False))
 
 
 def first_step(vector: dict[str, Any]) -> dict[str, Any]:

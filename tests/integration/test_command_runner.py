@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attempts import failed
 
 from trialplate.record.values import Case, Configuration, Limits
-from trialplate.runners.base import Answer, Failure, Request, RunnerContext
+from trialplate.runners.base import Answer, Request, RunnerContext
 from trialplate.runners.command import make
 
 CASES = Path(__file__).parents[1] / "vectors" / "cases" / "process"
@@ -45,13 +46,6 @@ def ask(tmp_path: Path) -> Ask:
         return await runner.answer(request)
 
     return run
-
-
-async def failed(attempt: Coroutine[Any, Any, Answer]) -> Failure:
-    """Return the failure of an attempt."""
-    with pytest.raises(Failure) as caught:
-        await attempt
-    return caught.value
 
 
 def is_alive(pid: int) -> bool:

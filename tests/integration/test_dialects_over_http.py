@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attempts import Scripted
 from chat_server import ChatServer, completion
 
 from trialplate.record.entries import Usage
 from trialplate.record.values import Case, CaseTool, Configuration
-from trialplate.runners.base import Request, RunnerContext, Tool, ToolCall, ToolResult
+from trialplate.runners.base import Request, RunnerContext, Tool
 from trialplate.runners.hosted import make
 from trialplate.spec.providers import provider_of
 from trialplate.transport.http import HttpClient
@@ -29,18 +30,6 @@ PLAYED = [
     for path in sorted((VECTORS / runner).glob("*.json"))
     if "then" in json.loads(path.read_text())
 ]
-
-
-class Scripted:
-    """A tool that says what the vector has it say."""
-
-    def __init__(self, tool: Tool, said: dict[str, dict[str, Any]]) -> None:
-        self.tool, self._said = tool, said
-
-    async def call(self, call: ToolCall, request: Request, number: int) -> ToolResult:
-        """Return the scripted result."""
-        result = self._said[call.id]
-        return ToolResult(call=call, text=result["text"], error=result.get("error", False))
 
 
 def step(reply: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attempts import Ask, failed
 from chat_server import ChatServer
 
 from trialplate.record.entries import Usage
@@ -23,7 +24,6 @@ KEY = "PLANTED-7f3a-not-a-real-key"
 COMMITMENT = "A" * 43
 BODY = {"question": "{{input}}", "n": 3}
 ANSWER = {"pointer": "/answer"}
-Ask = Callable[..., Awaitable[Answer]]
 
 
 def asking(url: str, client: HttpClient, cassette: Cassette | None = None, body: Any = BODY, **changes: Any) -> Ask:
@@ -48,13 +48,6 @@ def asking(url: str, client: HttpClient, cassette: Cassette | None = None, body:
         return await runner.answer(request)
 
     return ask
-
-
-async def failed(attempt: Awaitable[Answer]) -> Failure:
-    """Return the failure of an attempt."""
-    with pytest.raises(Failure) as caught:
-        await attempt
-    return caught.value
 
 
 @pytest.fixture

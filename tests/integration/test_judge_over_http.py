@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import io
 import json
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "servers"), str(HERE.parent / "scenarios")]
 
 from chat_server import ChatServer, completion  # noqa: E402  tests/servers is no package
+from server_thread import ServerThread  # noqa: E402
 from small_project import SmallProject  # noqa: E402
 from test_run_over_http import KEY, ends, serving, steps_of  # noqa: E402
 
@@ -79,25 +78,6 @@ def opened(made: SmallProject) -> dict[str, Any]:
     from trialplate.verify.content import openings
 
     return dict(openings(made.last, "runs/x"))
-
-
-class serving_at:
-    """Serve at a given port, as a server that came back."""
-
-    def __init__(self, server: ChatServer, port: int) -> None:
-        self.server, self.port, self.loop = server, port, asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
-
-    def __enter__(self) -> ChatServer:
-        self.thread.start()
-        asyncio.run_coroutine_threadsafe(self.server.start(self.port), self.loop).result(10)
-        return self.server
-
-    def __exit__(self, *ended: object) -> None:
-        asyncio.run_coroutine_threadsafe(self.server.__aexit__(None, None, None), self.loop).result(10)
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join(10)
-        self.loop.close()
 
 
 def test_judge_gives_three_metrics_and_its_money_is_told_apart(tmp_path: Path) -> None:
@@ -168,7 +148,7 @@ def test_judge_that_is_down_leaves_cells_unknown_with_its_own_words(name: str, t
     assert made("verify", "latest").code == 0
 
     server = ChatServer(answer=judged(GOOD))
-    with serving_at(server, port):
+    with ServerThread(server, port):
         assert made("resume", "latest").code == 0
         assert (len(asked(server)), len(asked(server, "m-small"))) == (4, 0)
     assert made("gate", "latest", "--model", "m").out.startswith("ACCEPTED")
@@ -215,7 +195,7 @@ def test_judge_has_two_replies_for_ever(tmp_path: Path) -> None:
     assert any("judge's two replies to this answer" in str(value) for value in opened(made).values())
 
     server = ChatServer(answer=judged(GOOD))
-    with serving_at(server, port):
+    with ServerThread(server, port):
         assert made("resume", "latest").code == 4
         assert server.requests == []
     later = ends(made)[2:]
@@ -240,7 +220,7 @@ def test_first_reply_that_can_be_read_is_the_verdict_after_a_resume_too(tmp_path
         port = server.port
     assert len(ends(made)[0]["private"]["replies"]["judge"]) == 1
     server = ChatServer(answer=judged(json.dumps({"verdict": "partial", "grounded": True})))
-    with serving_at(server, port):
+    with ServerThread(server, port):
         assert made("resume", "latest").code == 0
         (body,) = asked(server)
         assert "could not be read" in body["messages"][-1]["content"]

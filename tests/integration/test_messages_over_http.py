@@ -5,18 +5,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from attempts import Ask, asking_hosted, failed
 from chat_server import ChatServer, message, message_error
 
 from trialplate.record import canonical
 from trialplate.record.entries import Usage
-from trialplate.record.values import Case, Configuration, Limits
-from trialplate.runners.base import Answer, Failure, Request, RunnerContext
-from trialplate.runners.hosted import make
+from trialplate.record.values import Configuration, Limits
 from trialplate.transport.cassette import Cassette
 from trialplate.transport.http import HttpClient
 
@@ -25,7 +23,6 @@ KEY = "PLANTED-7f3a-not-a-real-key"
 KINDS = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error"}
 KINDS |= {422: "invalid_request_error", 429: "rate_limit_error", 500: "api_error", 529: "overloaded_error"}
 STOPS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
-Ask = Callable[..., Awaitable[Answer]]
 
 
 def steps(name: str, index: int = 0) -> list[dict[str, Any]]:
@@ -56,28 +53,7 @@ def asking(url: str, client: HttpClient, cassette: Cassette | None = None, **cha
     fields: dict[str, Any] = {"name": "m", "model": "m", "profile": "default", "runner": "anthropic"}
     fields |= {"model_id": "m-small", "endpoint": url, "settings": {"max_tokens": 64}}
     asked = Configuration(**{**fields, **changes})
-    context = RunnerContext(project=Path(), environ={"CLAUDE_KEY": KEY}, cassette=cassette, http=lambda: client)
-    runner = make(asked, context)
-
-    async def ask(case: str = "q1", repeat: int = 1, timeout_s: float = 30.0) -> Answer:
-        request = Request(
-            configuration=asked,
-            case=Case(id=case, input=f"Which city is {case}?"),
-            repeat=repeat,
-            attempt=1,
-            timeout_s=timeout_s,
-            request_id="trial-0001",
-        )
-        return await runner.answer(request)
-
-    return ask
-
-
-async def failed(attempt: Awaitable[Answer]) -> Failure:
-    """Return the failure of an attempt."""
-    with pytest.raises(Failure) as caught:
-        await attempt
-    return caught.value
+    return asking_hosted(asked, {"CLAUDE_KEY": KEY}, client, cassette)
 
 
 async def test_ordinary_exchange_is_sent_as_the_api_reference_says(client: HttpClient) -> None:

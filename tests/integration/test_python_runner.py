@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attempts import failed
 
 from trialplate.record import canonical
 from trialplate.record.entries import Usage
 from trialplate.record.values import Case, Configuration, Limits, PlanFile, PlanText
-from trialplate.runners.base import Answer, Failure, Request, RunnerContext
+from trialplate.runners.base import Answer, Request, RunnerContext
 from trialplate.runners.python import make
 from trialplate.transport.cassette import Cassette
 
@@ -54,13 +55,6 @@ def ask(tmp_path: Path) -> Ask:
         return await runner.answer(request)
 
     return run
-
-
-async def failed(attempt: Coroutine[Any, Any, Answer]) -> Failure:
-    """Return the failure of an attempt."""
-    with pytest.raises(Failure) as caught:
-        await attempt
-    return caught.value
 
 
 async def test_text_is_the_answer_as_it_is(ask: Ask) -> None:

@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,27 +15,16 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "servers"), str(HERE.parent / "scenarios")]
 
 from chat_server import ChatServer  # noqa: E402  tests/servers is no package
+from server_thread import ServerThread  # noqa: E402
 from small_project import SmallProject, plan_text  # noqa: E402
 
 VECTORS = HERE.parent / "vectors" / "cases" / "http"
 KEY = "planted-4f3a9c2e71d04b"
 
 
-@contextmanager
-def serving(*arguments: Any, **options: Any) -> Iterator[ChatServer]:
+def serving(*arguments: Any, **options: Any) -> ServerThread:
     """Run the server in a thread of its own: the product needs the main thread for its signals."""
-    server = ChatServer(*arguments, **options)
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(10)
-    try:
-        yield server
-    finally:
-        asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result(10)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
-        loop.close()
+    return ServerThread(ChatServer(*arguments, **options))
 
 
 def project(

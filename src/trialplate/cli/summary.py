@@ -20,6 +20,7 @@ from trialplate.engine.prepare import Prepared
 from trialplate.engine.session import Finished
 from trialplate.engine.tally import Sums, Tally
 from trialplate.record import codec
+from trialplate.record.entries import OUTCOMES
 from trialplate.reports.summary import metric_names
 from trialplate.reports.terminal import aligned
 from trialplate.rules.cells import MICRO
@@ -29,7 +30,6 @@ from trialplate.verify.text import decimal_text, visible
 
 __all__ = ["ended_event", "next_commands", "result", "summary_lines"]
 
-COLUMNS = ("passed", "failed", "limit", "needs_input", "error", "skipped")
 REASONS = {
     "interrupted": "interrupted",
     "infrastructure": "stopped, since one trial after the other could not be measured",
@@ -66,7 +66,7 @@ def summary_lines(finished: Finished, prepared: Prepared, view: View) -> Iterato
     unknown = finished.unknown
     told = ", ".join(
         f"{number} {word}"
-        for word in (*COLUMNS, "absent")
+        for word in (*OUTCOMES, "absent")
         if (number := getattr(counts, word)) or word in ("passed", "failed")
     )
     reason = REASONS.get(finished.reason, "incomplete" if unknown else "complete")
@@ -87,7 +87,7 @@ def _table(prepared: Prepared, view: View, tally: Tally) -> Iterator[list[str]]:
     """Yield a row of each configuration."""
     metrics = metric_names(prepared.matrix)
     rows = {name: view.row(name) for name in view.planned}
-    shown = [word for word in COLUMNS if word in ("passed", "failed") or any(row[word] for row in rows.values())]
+    shown = [word for word in OUTCOMES if word in ("passed", "failed") or any(row[word] for row in rows.values())]
     absent = any(sum(row.values()) < view.planned[name] for name, row in rows.items())
     helped = ["helpers"] if prepared.plan.helpers else []
     yield ["configuration", *shown, *(["absent"] if absent else []), *metrics, "cost", *helped]

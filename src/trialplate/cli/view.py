@@ -12,8 +12,9 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from trialplate.engine.tally import OUTCOMES, Tally
+from trialplate.engine.tally import Tally
 from trialplate.engine.watch import Waiting
+from trialplate.record.entries import OUTCOMES
 from trialplate.verify.findings import counted
 from trialplate.verify.text import visible
 

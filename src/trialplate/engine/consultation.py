@@ -31,13 +31,13 @@ from trialplate.runners.embeddings import Embedder
 from trialplate.runners.embeddings import make as make_embedder
 from trialplate.runners.hosted import HostedRunner
 from trialplate.runners.hosted import make as make_hosted
+from trialplate.runners.usage import added_up
 from trialplate.scorers.base import NO_CONTEXT, Question, Reply, ScorerContext, ScorerError
 from trialplate.spec.limits import UNSTATED_OUTPUT, output_limit, tokens_in
 
 __all__ = ["Consultation", "Helper", "Helpers", "kept_reply", "make_helper", "reply_of"]
 
 _NOTHING = Usage(input=0, output=0)
-_COUNTS = ("cache_read", "cache_write", "reasoning")
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class Consultation:
         parts = [part for spent in self._spent.values() for part in spent.parts]
         if not self.calls or any(spent.unknown for spent in self._spent.values()):
             return None
-        return _sum(parts)
+        return added_up(parts)
 
     @property
     def cost(self) -> Money | None:
@@ -164,7 +164,7 @@ class Consultation:
         costs = []
         for name, spent in self._spent.items():
             pricing = self._helpers[name].configuration.pricing
-            costs.append(cost_of(pricing, None if spent.unknown else _sum(spent.parts)))
+            costs.append(cost_of(pricing, None if spent.unknown else added_up(spent.parts)))
         known = [item for item in costs if item is not None]
         if not self.calls or len(known) < len(costs) or len({item.currency for item in known}) != 1:
             return None
@@ -283,15 +283,6 @@ def _bound(helper: Helper, question: Question) -> int:
 def _vectors(answer: Answer) -> tuple[tuple[float, ...], ...]:
     held: Any = answer.transcript
     return tuple(tuple(vector) for vector in held["embeddings"])
-
-
-def _sum(parts: Sequence[Usage]) -> Usage:
-    """Add up counts; one that is a part of another is absent only if it is absent everywhere."""
-    total: dict[str, Any] = {name: sum(getattr(part, name) or 0 for part in parts) for name in ("input", "output")}
-    for name in _COUNTS:
-        counts = [getattr(part, name) for part in parts]
-        total[name] = sum(c or 0 for c in counts) if any(c is not None for c in counts) else None
-    return Usage(**total)
 
 
 # -------------------------------------------------------------------------------------------------- replies as kept

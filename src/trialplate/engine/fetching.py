@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import secrets
-from contextlib import suppress
 from pathlib import Path
 
-from trialplate.ledger.durable import create_private, fsync_dir, storage
+from trialplate.ledger.durable import put_private
 
 __all__ = ["fetch"]
 
@@ -26,16 +24,4 @@ def fetch(url: str, path: Path, limit: int) -> None:
     """
     from trialplate.transport.download import download
 
-    data = download(url, limit)
-    with storage(path.parent, "made"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    create_private(fresh, data)
-    with storage(path, "replaced"):
-        try:
-            fresh.replace(path)
-        except BaseException:
-            with suppress(OSError):
-                fresh.unlink()
-            raise
-    fsync_dir(path.parent)
+    put_private(path, download(url, limit))

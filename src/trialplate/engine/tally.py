@@ -6,12 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from trialplate.record.entries import Counts, TrialEnd, TrialKey
+from trialplate.record.entries import OUTCOMES, Counts, TrialEnd, TrialKey
 from trialplate.rules.cells import Cell, micro
 
-__all__ = ["OUTCOMES", "Sums", "Tally"]
-
-OUTCOMES = ("passed", "failed", "limit", "needs_input", "error", "skipped")
+__all__ = ["Sums", "Tally"]
 
 
 @dataclass

@@ -20,7 +20,7 @@ from types import TracebackType
 from trialplate.errors import StorageError
 
 __all__ = ["PRIVATE", "AppendFile", "atomic_replace", "create_file", "create_private", "fsync", "fsync_dir"]
-__all__ += ["replacing", "storage"]
+__all__ += ["put_private", "replacing", "storage"]
 
 PRIVATE = 0o600
 """Only the owner may read: keys, and everything that opens a commitment."""
@@ -128,7 +128,7 @@ def create_private(path: Path, data: bytes) -> None:
     create_file(path, data, PRIVATE)
 
 
-# unlink(path.tmp), _write_new(path.tmp), rename(path.tmp, path), open(folder) fsync close
+# unlink(path.tmp), _put(path.tmp, path)
 def atomic_replace(path: Path, data: bytes, mode: int = PUBLIC) -> None:
     """Put new content in a file's place; a reader sees the old or the new one. The caller holds the file's lock.
 
@@ -139,6 +139,26 @@ def atomic_replace(path: Path, data: bytes, mode: int = PUBLIC) -> None:
     fresh = path.with_name(path.name + ".tmp")
     with storage(path, "replaced"):
         fresh.unlink(missing_ok=True)  # left by a crash; a lock is held, so nobody is writing it
+    _put(fresh, path, data, mode)
+
+
+# mkdir(folder)..., _put(path.<random>.tmp, path)
+def put_private(path: Path, data: bytes) -> None:
+    """Put a file in its place, whole or not at all, for its owner alone; the folders above it are made.
+
+    Several may put the same file at once: each has its own, and the last one's stands.
+
+    Raises:
+        StorageError: it could not be written.
+    """
+    with storage(path.parent, "made"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    _put(path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp"), path, data, PRIVATE)
+
+
+# _write_new(fresh), rename(fresh, path), open(folder) fsync close
+def _put(fresh: Path, path: Path, data: bytes, mode: int) -> None:
+    """Write a new file and let it take its place."""
     _write_new(fresh, data, mode)
     with storage(path, "replaced"):
         try:

@@ -9,7 +9,7 @@ Source: docs/formats/ledger.md, docs/formats/record.md.
 
 # Annotations are evaluated here, once, as in `values`.
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from trialplate.record.decisions import Decision
 from trialplate.record.frozen import Json, Pattern, Value
@@ -248,6 +248,7 @@ class Private(Value):
 
 
 Outcome = Literal["passed", "failed", "limit", "needs_input", "error", "skipped"]
+OUTCOMES: tuple[str, ...] = get_args(Outcome)
 DECIDED: frozenset[str] = frozenset({"passed", "failed", "limit", "needs_input"})
 """Outcomes that are known; `error` and `skipped` leave a trial's cells unknown."""
 

@@ -11,15 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from trialplate.record.entries import OUTCOMES
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import PlanCase
 from trialplate.rules.cells import MICRO, Cell
 from trialplate.verify.record_view import RecordView
 
-__all__ = ["OUTCOMES", "UNTAGGED", "ConfigurationSummary", "Failed", "MetricSummary", "TagSummary"]
+__all__ = ["UNTAGGED", "ConfigurationSummary", "Failed", "MetricSummary", "TagSummary"]
 __all__ += ["failures", "final_of", "metric_names", "summarise", "summarise_tags", "tags_of"]
 
-OUTCOMES = ("passed", "failed", "limit", "needs_input", "error", "skipped", "absent")
 UNTAGGED = "(untagged)"
 """What cases without a tag stand under."""
 
@@ -143,7 +143,7 @@ def _summary(record: RecordView, name: str, rows: Rows) -> ConfigurationSummary:
     return ConfigurationSummary(
         name=name,
         role=configuration.role,
-        outcomes={word: _count(cells, word) for word in OUTCOMES},
+        outcomes={word: _count(cells, word) for word in (*OUTCOMES, "absent")},
         metrics=tuple(_metric(metric, rows, record.matrix) for metric in metric_names(record.matrix)),
         cost_nano=None if unknown_cost or (pricing is None and not begun) else known_cost,
         cost_known_nano=known_cost,

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import get_args
 
-from trialplate.record.entries import DECIDED, Counts, OwnCause, TrialEnd, TrialKey, TrialStart
+from trialplate.record.entries import DECIDED, OUTCOMES, Counts, OwnCause, TrialEnd, TrialKey, TrialStart
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import Configuration, Retry
 
@@ -260,7 +260,7 @@ class Board:
 
     def counts(self, matrix: Matrix) -> Counts:
         """Return the trials by outcome, over the whole matrix."""
-        tally = dict.fromkeys(("passed", "failed", "limit", "needs_input", "error", "skipped"), 0)
+        tally = dict.fromkeys(OUTCOMES, 0)
         replayed = reasked = 0
         for cell in self.cells.values():
             tally[cell.final] += 1

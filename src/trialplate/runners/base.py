@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 from trialplate.record.entries import Call, Usage
 from trialplate.record.frozen import Json
 from trialplate.record.values import Case, Configuration
+from trialplate.spec.providers.base import ShapeMode
 from trialplate.transport.secrets import Secrets
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from trialplate.transport.http import HttpClient
 
 __all__ = ["Answer", "Attachment", "Failure", "FailureKind", "OfferedTool", "Recorded", "Request", "Runner"]
-__all__ += ["RunnerContext", "Shape", "ShapeMode", "Tool", "ToolCall", "ToolResult", "Turn"]
+__all__ += ["RunnerContext", "Shape", "Tool", "ToolCall", "ToolResult", "Turn"]
 
 FailureKind = Literal[
     "refused_connection",  # no connection: refused, unknown host, TLS; nothing was sent
@@ -53,9 +54,6 @@ class Attachment:
     """It is sent in the request; else the model only hears its name, and a tool can read it."""
     detail: str | None = None
     """How closely an image is looked at: auto, low, medium, high, original; None: it is not said."""
-
-
-ShapeMode = Literal["native", "json_object", "text"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,8 +32,6 @@ from trialplate.transport.secrets import named_as_secret
 __all__ = ["CommandRunner", "check_configuration", "make"]
 
 SETTINGS = frozenset({"argv", "shell", "env"})
-TAIL = 400
-"""Characters at the end of the error output that a message quotes."""
 
 
 def make(configuration: Configuration, context: RunnerContext) -> CommandRunner:
@@ -131,8 +129,7 @@ class CommandRunner:
 
     def _require_success(self, result: ChildResult, request: Request) -> None:
         """Raise the failure that a child's end means."""
-        said = self._context.secrets.scrub(result.stderr.decode(errors="replace")).strip()[-TAIL:]
-        tail = f": {said}" if said else ""
+        tail = result.last_words(self._context.secrets.scrub)
         if result.ended == "timeout":
             took = result.duration_ms / 1000
             message = f"killed after {took:.3f} s, its limit being {request.timeout_s:g} s{tail}"

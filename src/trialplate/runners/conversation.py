@@ -15,18 +15,15 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from trialplate.record import canonical
-from trialplate.record.entries import Usage
 from trialplate.record.frozen import Json
 from trialplate.rules.cells import serves
 from trialplate.runners.base import Answer, Failure, OfferedTool, Request, ToolCall, ToolResult, Turn
+from trialplate.runners.usage import added_up
 from trialplate.spec.turns import MAX_TURNS
 
 __all__ = ["converse"]
-
-_COUNTS = ("input", "output", "cache_read", "cache_write", "reasoning")
 
 Ask = Callable[[Request], Awaitable[Answer]]
 
@@ -81,7 +78,7 @@ class _Conversation:
         turns = [turn.reply for turn in self._turns]
         return replace(
             answer,
-            usage=_sum([item.usage for item in (*turns, answer)]),
+            usage=added_up([item.usage for item in (*turns, answer)]),
             request_ids=tuple(dict.fromkeys(i for item in (*turns, answer) for i in item.request_ids)),
             latency_ms=sum(item.latency_ms for item in (*turns, answer)),
             received=sum(item.received for item in (*turns, answer)),
@@ -121,27 +118,12 @@ class _Conversation:
         """Return a failure with what the turns before it took."""
         if self._turns:
             turns = [turn.reply for turn in self._turns]
-            failure.usage = _sum([*(item.usage for item in turns), failure.usage])
+            failure.usage = added_up([*(item.usage for item in turns), failure.usage])
             failure.calls = (*(call for item in turns for call in item.calls), *failure.calls)
             failure.request_ids = (*(i for item in turns for i in item.request_ids), *failure.request_ids)
             failure.received += sum(item.received for item in turns)
             failure.latency_ms += sum(item.latency_ms for item in turns)
         return failure
-
-
-def _sum(parts: Sequence[Usage | None]) -> Usage | None:
-    """Add up; a count that is unknown in one turn is unknown in all, but for those that are parts of another."""
-    if any(part is None for part in parts):
-        return None
-    known = [part for part in parts if part is not None]
-    total: dict[str, Any] = {}
-    for name in _COUNTS:
-        counts = [getattr(part, name) for part in known]
-        if name in ("input", "output"):
-            total[name] = None if None in counts else sum(counts)
-        else:
-            total[name] = sum(c or 0 for c in counts) if any(c is not None for c in counts) else None
-    return Usage(**total)
 
 
 def _held(transcript: Json | None) -> dict[str, Json]:

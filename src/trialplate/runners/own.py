@@ -16,7 +16,6 @@ provider's are.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,13 +28,10 @@ from trialplate.rules.cells import under_test
 from trialplate.run_output import told
 from trialplate.runners.base import Answer, Attachment, Failure, FailureKind, OfferedTool, Request, RunnerContext
 from trialplate.runners.python import declared_usage
-from trialplate.transport.calls import CallRaised, CallTimeout, call
-from trialplate.transport.function_child import last_line
+from trialplate.transport.calls import CallRaised, CallTimeout, call, within
+from trialplate.transport.function_child import TOLD
 
 __all__ = ["AskedModel", "OwnRunner", "Question"]
-
-TOLD = 1600
-"""Characters of what went wrong that a message quotes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,14 +142,11 @@ class OwnRunner:
     async def _asked(self, request: Request, tools: Sequence[OfferedTool]) -> Answer:
         """Call `answer`, and take nothing from it that the plan or the record could not hold."""
         try:
-            async with asyncio.timeout(request.timeout_s) as limit:
-                found = await self._made.answer(request, tools)
-        except (Failure, asyncio.CancelledError):
-            raise
-        except Exception as error:
-            if limit.expired():
-                raise self._failure("timeout", f"not done after {request.timeout_s:g} s") from None
-            raise self._failure("exit_status", f"the runner raised {last_line(error)}") from None
+            found = await within(lambda: self._made.answer(request, tools), request.timeout_s, Failure)
+        except CallTimeout:
+            raise self._failure("timeout", f"not done after {request.timeout_s:g} s") from None
+        except CallRaised as error:
+            raise self._failure("exit_status", f"the runner raised {error}") from None
         if not isinstance(found, Answer) or not isinstance(found.text, str):
             raise self._failure("bad_reply", f"the runner returned {type(found).__name__}, not an Answer with a text")
         if found.usage is not None and under_test(self._configuration):

@@ -29,16 +29,14 @@ from trialplate.record.values import Configuration
 from trialplate.runners.base import Answer, Failure, OfferedTool, Request, RunnerContext
 from trialplate.runners.exchanges import Exchanges
 from trialplate.runners.providers import replies
-from trialplate.transport.function_child import function_argv
+from trialplate.runners.usage import COUNTS
+from trialplate.transport.function_child import TOLD, function_argv
 from trialplate.transport.http import HttpReply, HttpRequest
 from trialplate.transport.process import ChildResult, NotStarted, child_environment, run_child
 from trialplate.transport.secrets import named_as_secret
 
 __all__ = ["PythonRunner", "declared_usage", "make"]
 
-TAIL = 400
-"""Characters at the end of the error output that a message quotes."""
-_COUNTS = ("input", "output", "cache_read", "cache_write", "reasoning")
 _WORKER = str(Path(__file__).with_name("python_worker.py"))
 
 
@@ -134,13 +132,12 @@ class PythonRunner:
         except NotStarted as error:
             raise Failure("not_started", str(error)) from error
         scrub = self._context.secrets.scrub
-        tail = scrub(result.stderr.decode(errors="replace")).strip()[-TAIL:]
-        tail = f": {tail}" if tail else ""
+        tail = result.last_words(scrub)
         said = self._told(result, request.timeout_s, tail)
         said = {name: scrub(item) if isinstance(item, str) else item for name, item in said.items()}
         for key, kind, words in _NO_ANSWER:
             if key in said:
-                message = f"{words} {said[key]}"[: 4 * TAIL]
+                message = f"{words} {said[key]}"[:TOLD]
                 raise _failure(
                     kind, message, result, sent=key != "missing", status=1 if kind == "exit_status" else None
                 )
@@ -152,7 +149,7 @@ class PythonRunner:
         kept: dict[str, Json] = {"output": canonical.text_out(output)}
         if isinstance(said.get("cost_usd"), str):
             kept["cost_usd"] = said["cost_usd"]
-        tokens = {name: n for name in _COUNTS if (n := replies.count(said.get("tokens"), name)) is not None}
+        tokens = {name: n for name in COUNTS if (n := replies.count(said.get("tokens"), name)) is not None}
         if tokens:
             kept["tokens"] = tokens
         return HttpReply(status=0, body=canonical.encode(kept), latency_ms=result.duration_ms)
@@ -197,7 +194,7 @@ _NO_ANSWER: tuple[tuple[str, Any, str], ...] = (
 def declared_usage(said: Mapping[str, Any]) -> Usage | None:
     """Return what the thing under test says that an answer took, from its `tokens` and `cost_usd`; None is unknown."""
     usage = Usage(
-        **{name: replies.count(said.get("tokens"), name) for name in _COUNTS},
+        **{name: replies.count(said.get("tokens"), name) for name in COUNTS},
         declared=True,
         cost_nano=_nano(said.get("cost_usd")),
     )

@@ -31,13 +31,11 @@ from trialplate.runners.providers import replies
 from trialplate.spec.turns import RESULT_CHARACTERS
 from trialplate.transport.function_child import function_argv
 from trialplate.transport.http import HttpReply, HttpRequest
-from trialplate.transport.process import ChildResult, NotStarted, child_environment, run_child
+from trialplate.transport.process import TAIL, ChildResult, NotStarted, child_environment, run_child
 from trialplate.transport.secrets import named_as_secret
 
 __all__ = ["PythonTool"]
 
-TAIL = 400
-"""Characters at the end of the error output that a message quotes."""
 OUTPUT_BYTES = 16 * 1024 * 1024
 _WORKER = str(Path(__file__).with_name("tool_worker.py"))
 

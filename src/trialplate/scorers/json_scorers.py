@@ -39,8 +39,8 @@ from trialplate.scorers.base import (
     text_of,
 )
 from trialplate.scorers.text_match import INLINE_S, TIME_LIMIT_S
-from trialplate.spec.answer_schemas import FORMATS
-from trialplate.transport.json_answers import PARSES, NoJson, Parse, json_in
+from trialplate.spec.answer_schemas import FORMATS, Parse
+from trialplate.transport.json_answers import PARSES, NoJson, json_in
 
 __all__ = ["JsonSchemaScorer", "JsonSubsetScorer", "answered_value", "make_json_schema", "make_json_subset"]
 __all__ += ["parse_of", "read_reference"]

@@ -18,7 +18,6 @@ reason says what stood there.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -44,7 +43,7 @@ from trialplate.spec.numbers import Found, NumberRules, find_number, number_rule
 
 __all__ = ["NumericScorer", "make_numeric"]
 
-_DECIMAL = re.compile(r"(0|[1-9][0-9]{0,11})(\.[0-9]{1,12})?")
+_is_decimal = values.DecimalText.__metadata__[0].check()  # type: ignore[attr-defined]
 SETTINGS = {"find", "after", "which", "tolerance", "relative", "separators", "percent", "units"}
 
 
@@ -73,7 +72,7 @@ def make_numeric(scorer: values.Scorer, texts: Texts) -> NumericScorer:
 
 def _share(text: Any) -> Fraction:
     """Return a decimal text as a fraction; an exponent, which could ask for gigabytes, is none of its form."""
-    if not isinstance(text, str) or not _DECIMAL.fullmatch(text):
+    if not isinstance(text, str) or not _is_decimal(text):
         raise ValueError(f"{text!r} is no decimal text")
     return Fraction(text)
 

@@ -11,7 +11,6 @@ value outside [0, 1].
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from dataclasses import replace
 from decimal import Decimal
@@ -24,13 +23,10 @@ from trialplate.scorers.function_worker import told
 from trialplate.scorers.programs import THRESHOLD, TIMEOUT_MS
 from trialplate.scorers.returned import REASON, score_of
 from trialplate.spec.added import declared_metrics
-from trialplate.transport.calls import CallRaised, CallTimeout, call
-from trialplate.transport.function_child import last_line
+from trialplate.transport.calls import CallRaised, CallTimeout, call, within
+from trialplate.transport.function_child import TOLD
 
 __all__ = ["OwnScorer"]
-
-TOLD = 1600
-"""Characters of what went wrong that a message quotes."""
 
 
 class OwnScorer:
@@ -73,15 +69,7 @@ class OwnScorer:
     async def _asked(self, case: Case, answer: str, context: ScorerContext) -> Any:
         if not self._in_context:
             return await call(self._made.score, case, answer, timeout_s=self._timeout_s)
-        try:
-            async with asyncio.timeout(self._timeout_s) as limit:
-                return await self._made.score(case, answer, context)
-        except (ScorerError, asyncio.CancelledError):
-            raise
-        except Exception as error:
-            if limit.expired():
-                raise CallTimeout from None
-            raise CallRaised(last_line(error)) from error
+        return await within(lambda: self._made.score(case, answer, context), self._timeout_s, ScorerError)
 
     def _read(self, result: Any, context: ScorerContext) -> Score:
         said = told(result)

@@ -42,7 +42,7 @@ from trialplate.scorers.base import (
 from trialplate.scorers.returned import score_of
 from trialplate.spec.pins import is_pinned
 from trialplate.transport.command_line import command_argv
-from trialplate.transport.function_child import function_argv
+from trialplate.transport.function_child import TOLD, function_argv
 from trialplate.transport.process import NotStarted, child_environment, run_child
 from trialplate.transport.secrets import named_as_secret
 
@@ -52,8 +52,6 @@ OUTPUT_BYTES = 1024 * 1024
 """A score and a sentence: whatever says more is not speaking of them."""
 TIMEOUT_MS = 60_000
 THRESHOLD = "0.5"
-TAIL = 400
-"""Characters at the end of the error output that a message quotes."""
 _WORKER = str(Path(__file__).with_name("function_worker.py"))
 
 
@@ -144,8 +142,7 @@ class _Program:
             )
         except NotStarted as error:
             raise ScorerError(str(error)) from None
-        tail = context.scrub(result.stderr.decode(errors="replace")).strip()[-TAIL:]
-        tail = f": {tail}" if tail else ""
+        tail = result.last_words(context.scrub)
         if result.ended == "timeout":
             raise ScorerError(f"no score within {self._timeout_s:g} s{tail}")
         if result.ended == "too_long":
@@ -204,7 +201,7 @@ class PythonScorer(_Program):
         told = await self._run(argv, {"case": codec.to_json(case), "answer": answer}, context)
         for key, words in _NO_SCORE:
             if isinstance(told, dict) and key in told:
-                raise ScorerError(f"{words} {context.scrub(str(told[key]))}"[: 4 * TAIL])
+                raise ScorerError(f"{words} {context.scrub(str(told[key]))}"[:TOLD])
         if not isinstance(told, dict) or "returned" not in told:
             raise ScorerError("the function's program told no score")
         return self._scored(told["returned"], context)

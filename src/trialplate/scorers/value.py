@@ -48,7 +48,8 @@ from trialplate.scorers.base import (
 )
 from trialplate.scorers.json_scorers import answered_value, parse_of
 from trialplate.scorers.text_match import reference_texts
-from trialplate.transport.json_answers import NoJson, Parse
+from trialplate.spec.answer_schemas import Parse
+from trialplate.transport.json_answers import NoJson
 
 __all__ = ["WHITE_SPACE", "ValueScorer", "canonical_text", "canonical_value", "make_value"]
 

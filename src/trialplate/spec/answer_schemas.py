@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A JSON Schema that answers must meet, checked before anything runs: draft 2020-12, complete in itself.
+"""What an author says about answers that are JSON: how it is found, and a JSON Schema that it must meet.
+
+A schema is of draft 2020-12, complete in itself, and checked before anything runs.
 
 Refused, with the place: another draft; a `$ref` that leaves the document, be it a file or an address, or that leads
 nowhere; a keyword of an older draft, and one that is almost a keyword, since JSON Schema itself would ignore both and
@@ -13,15 +15,17 @@ What this module refuses to do: fetch anything, read a file, validate an answer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from trialplate.errors import SpecError
 from trialplate.record.frozen import Json
 from trialplate.spec.document import Document, Path, plain
 from trialplate.spec.nearest import nearest
 
-__all__ = ["DIALECT", "FORMATS", "check_schema"]
+__all__ = ["DIALECT", "FORMATS", "Parse", "check_schema"]
 
+Parse = Literal["strict", "fenced", "embedded"]
+"""How JSON is found in a text; see `transport.json_answers`."""
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 FORMATS = ("date", "date-time", "email", "ipv4", "ipv6", "uuid")
 _ONE = {"additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then"}

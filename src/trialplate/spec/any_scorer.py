@@ -3,14 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from trialplate.spec.fields import Author, AuthorSelector, Name
 
-__all__ = ["AnyScorer", "Parse"]
-
-Parse = Literal["strict", "fenced", "embedded"]
-"""How JSON is found in a text; see `transport.json_answers`."""
+__all__ = ["AnyScorer"]
 
 
 class AnyScorer(Author):

@@ -39,7 +39,7 @@ from trialplate.spec.fields import (
 from trialplate.spec.media_types import MEDIA_TYPE, normal_type
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.pricing import PricingForm
-from trialplate.spec.providers import provider_of
+from trialplate.spec.providers import HostedRunnerName, provider_of
 from trialplate.spec.providers.base import ACCEPTED_WORDS
 from trialplate.spec.request_entries import HeaderName, RequestEntry, ResponseEntry, check_address
 
@@ -193,18 +193,7 @@ class TextModel(_Model):
 class HostedModel(TextModel):
     """A model that a provider hosts, or any server that speaks one of their interfaces; see `spec.providers`."""
 
-    runner: Literal[
-        "openai",
-        "anthropic",
-        "google",
-        "mistralai",
-        "deepseek",
-        "xai",
-        "alibaba",
-        "moonshotai",
-        "openrouter",
-        "openai-compatible",
-    ]
+    runner: HostedRunnerName
     url: Url | None = None
     """The base address; the provider's own, if it is not written."""
     model: Short

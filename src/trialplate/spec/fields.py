@@ -52,7 +52,7 @@ __all__ = [
 T = TypeVar("T")
 _DECIMAL = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
 _DECIMAL_COMMA = re.compile(r"([0-9]{0,12}),([0-9]{1,12})")
-_DECIMAL_TEXT = re.compile(r"(0|[1-9][0-9]{0,11})(\.[0-9]{1,12})?")
+_DECIMAL_TEXT = re.compile(values.DecimalText.__metadata__[0].regex)  # type: ignore[attr-defined]
 
 
 class Author(BaseModel):

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from trialplate.spec.any_scorer import AnyScorer, Parse
+from trialplate.spec.answer_schemas import Parse
+from trialplate.spec.any_scorer import AnyScorer
 from trialplate.spec.fields import Exact, FilePath, Many, Name, Share
 from trialplate.spec.judge_words import FULLY, VERDICTS, word_key
 from trialplate.spec.nearest import suggestion

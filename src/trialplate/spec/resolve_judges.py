@@ -21,7 +21,7 @@ from trialplate.spec.judge_words import DATA, FULLY, KNOWN_METRICS, PLACEHOLDER,
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.project import Project
 
-__all__ = ["judge_fields", "similarity_fields"]
+__all__ = ["Commit", "judge_fields", "similarity_fields"]
 
 Commit = Callable[[Any, Json, str], PlanText]
 

@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from trialplate.errors import SpecError
 from trialplate.record.frozen import Json
-from trialplate.record.values import PlanFile, PlanText, Scorer
+from trialplate.record.values import PlanFile, Scorer
 from trialplate.spec.added_entries import added_scorer
 from trialplate.spec.commands import files_of, words_of
 from trialplate.spec.helped_entries import JudgeScorer, SimilarityScorer
 from trialplate.spec.plugin_scorers import PluginScorer, ScorerEntry
 from trialplate.spec.project import Project
-from trialplate.spec.resolve_judges import judge_fields, similarity_fields
+from trialplate.spec.resolve_judges import Commit, judge_fields, similarity_fields
 from trialplate.spec.scorer_entries import (
     ChoiceScorer,
     CommandScorer,
@@ -31,8 +30,6 @@ from trialplate.spec.scorer_entries import (
 )
 
 __all__ = ["command_notes", "scorers"]
-
-Commit = Callable[[Any, Json, str], PlanText]
 
 
 def scorers(project: Project, commit: Commit) -> tuple[tuple[Scorer, ...], tuple[str, ...]]:

@@ -21,11 +21,11 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from trialplate.record import entries, values
+from trialplate.spec.answer_schemas import DIALECT
 from trialplate.spec.models import AuthorPlan
 
 __all__ = ["core_schema", "documents", "main"]
 
-_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _NULL = {"type": "null"}
 _ALWAYS = frozenset({"format", "v"})
 """Fields that name a format: `record.codec` writes and wants them although they have a default."""
@@ -40,7 +40,7 @@ def documents() -> dict[str, bytes]:
         "record-entry": ("trialplate/record-entry/1", _entries(entries.RECORD_TYPES)),
     }
     return {
-        f"{name}.v1.schema.json": _bytes({"$schema": _DIALECT, "$id": identity, **schema})
+        f"{name}.v1.schema.json": _bytes({"$schema": DIALECT, "$id": identity, **schema})
         for name, (identity, schema) in made.items()
     }
 

@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from trialplate.spec.any_scorer import AnyScorer, Parse
+from trialplate.spec.answer_schemas import Parse
+from trialplate.spec.any_scorer import AnyScorer
 from trialplate.spec.choices import OPTIONS
 from trialplate.spec.entries import Command, Function
 from trialplate.spec.fields import (

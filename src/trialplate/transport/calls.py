@@ -20,7 +20,7 @@ from typing import Any
 
 from trialplate.transport.function_child import last_line
 
-__all__ = ["CallRaised", "CallTimeout", "call"]
+__all__ = ["CallRaised", "CallTimeout", "call", "within"]
 
 GRACE_S = 1.0
 """How long a shared loop may take to say that it is not blocked."""
@@ -52,6 +52,29 @@ async def call(function: Callable[..., Any], *arguments: Any, timeout_s: float) 
         return await _awaited(lambda: function(*arguments), ends)
     found = await _done(_in_thread(lambda: function(*arguments)), ends)
     return await _awaited(lambda: found, ends) if inspect.isawaitable(found) else found
+
+
+async def within(made: Callable[[], Awaitable[Any]], timeout_s: float, passing: type[Exception]) -> Any:
+    """Return what an awaitable comes to in the run's own loop, which it must not block.
+
+    Args:
+        made: makes it.
+        timeout_s: for all of it, in seconds.
+        passing: what it may raise, which goes on as it is.
+
+    Raises:
+        CallRaised: it raised anything else.
+        CallTimeout: it was not done in time.
+    """
+    try:
+        async with asyncio.timeout(timeout_s) as limit:
+            return await made()
+    except (passing, asyncio.CancelledError):
+        raise
+    except Exception as error:
+        if limit.expired():
+            raise CallTimeout from None
+        raise CallRaised(last_line(error)) from error
 
 
 async def _awaited(made: Callable[[], Awaitable[Any]], ends: float) -> Any:

@@ -20,7 +20,10 @@ from importlib import machinery, util
 from pathlib import Path
 from typing import Any
 
-__all__ = ["function_argv", "last_line", "serve"]
+__all__ = ["TOLD", "function_argv", "last_line", "serve"]
+
+TOLD = 1600
+"""Characters of what a function raised, or of what is wrong with what it returned, that a message quotes."""
 
 
 def function_argv(worker: str, root: Path, place: str) -> list[str]:

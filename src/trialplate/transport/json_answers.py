@@ -16,17 +16,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Literal
+from typing import get_args
 
 from trialplate.errors import FormatError
 from trialplate.record import canonical
 from trialplate.record.flaws import MAX_DEPTH
 from trialplate.record.frozen import Json
+from trialplate.spec.answer_schemas import Parse
 
-__all__ = ["PARSES", "NoJson", "Parse", "json_in"]
+__all__ = ["PARSES", "NoJson", "json_in"]
 
-Parse = Literal["strict", "fenced", "embedded"]
-PARSES: tuple[Parse, ...] = ("strict", "fenced", "embedded")
+PARSES: tuple[Parse, ...] = get_args(Parse)
 _BLANKS = " \t\r\n"
 _FENCE = re.compile(r"^ {0,3}(`{3,}+|~{3,}+)[ \t]*+([^`\n]*+)$", re.MULTILINE)
 """No part of it gives back what it took: else a line of blanks would take the square of its length."""

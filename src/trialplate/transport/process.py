@@ -34,7 +34,7 @@ from typing import Literal
 from trialplate.transport import watchdog
 from trialplate.transport.guard import GUARD
 
-__all__ = ["ChildResult", "NotStarted", "child_environment", "resolve_program", "run_child"]
+__all__ = ["TAIL", "ChildResult", "NotStarted", "child_environment", "resolve_program", "run_child"]
 
 GRACE_S = 0.5
 """How long output may still come, in seconds, after the child has ended and somebody else holds its pipes."""
@@ -47,6 +47,8 @@ REAP_S = 5.0
 """How long a killed child may take to disappear."""
 STDERR_BYTES = 16 * 1024
 """The end of the error output that is kept."""
+TAIL = 400
+"""Characters at the end of it that a message quotes."""
 CHUNK = 64 * 1024
 _GATE = 'read -r go && exec "$@"'
 _ALLOWED = ("PATH", "HOME", "LANG", "LANGUAGE", "TMPDIR", "TZ")
@@ -75,6 +77,15 @@ class ChildResult:
     def how(self) -> str:
         """Return in words how it ended by itself: with which status, or by which signal."""
         return f"was killed by signal {-self.status}" if self.status < 0 else f"ended with {self.status}"
+
+    def last_words(self, scrub: Callable[[str], str]) -> str:
+        """Return the end of its error output for the end of a message: ": " and what it said; nothing, if it is empty.
+
+        Args:
+            scrub: replaces secrets.
+        """
+        said = scrub(self.stderr.decode(errors="replace")).strip()[-TAIL:]
+        return f": {said}" if said else ""
 
 
 def child_environment(environ: Mapping[str, str], names: Iterable[str] = ()) -> dict[str, str]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,11 +15,10 @@ from trialplate.cli.main import main
 @pytest.fixture
 def project(finished: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A copy of the project that the module's `finished` made, the current folder of this process."""
-    shutil.copytree(finished.folder, tmp_path / "project")
-    shutil.copytree(finished.home, tmp_path / "home")
-    monkeypatch.chdir(tmp_path / "project")
-    monkeypatch.setenv("TRIALPLATE_HOME", str(tmp_path / "home"))
-    return Project(tmp_path / "project", tmp_path / "home")
+    made = finished.copied(tmp_path)
+    monkeypatch.chdir(made.folder)
+    monkeypatch.setenv("TRIALPLATE_HOME", str(made.home))
+    return made
 
 
 @pytest.fixture

@@ -42,9 +42,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.fixture
 def project(finished: Project, tmp_path: Path) -> Project:
     """A copy of it, without an index."""
-    shutil.copytree(finished.folder, tmp_path / "project")
-    shutil.copytree(finished.home, tmp_path / "home")
-    return Project(tmp_path / "project", tmp_path / "home")
+    return finished.copied(tmp_path)
 
 
 def all_of(project: Project, *, kept: bool | None = True) -> All:

@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from attempts import reading
 
 from trialplate.errors import SpecError
 from trialplate.record import canonical
 from trialplate.record.entries import Usage
 from trialplate.record.values import Case, Configuration, PlanText, PlanTool
-from trialplate.runners.base import Answer, Attachment, Failure, Request
+from trialplate.runners.base import Attachment, Failure, Request
 from trialplate.runners.providers.anthropic import build_request, check_configuration, parse_reply
 
 COMMITMENT = "A" * 43
@@ -48,18 +48,7 @@ def reply(*content: Any, **changes: Any) -> dict[str, Any]:
     return {**plain, "content": list(content or [{"type": "text", "text": "Paris"}]), **changes}
 
 
-def parsed(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
-    """Parse a reply."""
-    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return parse_reply(status, {"content-type": "application/json", **(headers or {})}, raw)
-
-
-def failed(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Failure:
-    """Parse a reply that must be a failure."""
-    with pytest.raises(Failure) as caught:
-        parsed(body, status, headers)
-    assert caught.value.sent
-    return caught.value
+parsed, failed = reading(parse_reply)
 
 
 # ------------------------------------------------------------------------------------------------------------ sent

@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from attempts import reading
 
 from trialplate.errors import SpecError
 from trialplate.record import canonical
 from trialplate.record.entries import Usage
 from trialplate.record.values import Case, Configuration
-from trialplate.runners.base import Answer, Failure, Request, Shape
+from trialplate.runners.base import Request, Shape
 from trialplate.runners.providers.google import build_request, check_configuration, key_headers, parse_reply
 
 CALL = {"functionCall": {"name": "f", "args": {"a": 1}}}
@@ -40,18 +39,7 @@ def reply(*parts: Any, stop: Any = "STOP", **changes: Any) -> dict[str, Any]:
     return {**plain, **changes}
 
 
-def parsed(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
-    """Parse a reply."""
-    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return parse_reply(status, {"content-type": "application/json", **(headers or {})}, raw)
-
-
-def failed(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Failure:
-    """Parse a reply that must be a failure."""
-    with pytest.raises(Failure) as caught:
-        parsed(body, status, headers)
-    assert caught.value.sent
-    return caught.value
+parsed, failed = reading(parse_reply)
 
 
 # ------------------------------------------------------------------------------------------------------------ sent

@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from attempts import reading
 
 from trialplate.errors import SpecError
 from trialplate.record import canonical
 from trialplate.record.entries import Usage
 from trialplate.record.values import Case, Configuration, PlanText
-from trialplate.runners.base import Answer, Failure, Request
+from trialplate.runners.base import Request
 from trialplate.runners.providers.openai_chat import build_request, check_configuration, parse_reply
 
 CASES = Path(__file__).parents[2] / "vectors" / "cases" / "http"
@@ -43,18 +43,7 @@ def request(asked: Configuration, texts: dict[tuple[str, str], str] | None = Non
     )
 
 
-def parsed(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
-    """Parse a reply."""
-    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return parse_reply(status, {**JSON_TYPE, **(headers or {})}, raw)
-
-
-def failed(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Failure:
-    """Parse a reply that must be a failure."""
-    with pytest.raises(Failure) as caught:
-        parsed(body, status, headers)
-    assert caught.value.sent
-    return caught.value
+parsed, failed = reading(parse_reply)
 
 
 def completion(content: Any = "Paris", **changes: Any) -> dict[str, Any]:

@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from attempts import reading
 
 from trialplate.errors import SpecError
 from trialplate.record import canonical
 from trialplate.record.entries import Usage
 from trialplate.record.values import Case, Configuration
-from trialplate.runners.base import Answer, Failure, Request, ToolResult, Turn
+from trialplate.runners.base import Request, ToolResult, Turn
 from trialplate.runners.providers.openai import build_request, check_configuration, parse_reply
 
 JSON_TYPE = {"content-type": "application/json"}
@@ -45,17 +45,7 @@ def message(text: Any, **changes: Any) -> dict[str, Any]:
     return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}], **changes}
 
 
-def parsed(body: Any, status: int = 200, headers: Mapping[str, str] = JSON_TYPE) -> Answer:
-    """Parse a reply."""
-    return parse_reply(status, headers, body if isinstance(body, bytes) else json.dumps(body).encode())
-
-
-def failed(body: Any, status: int = 200, headers: Mapping[str, str] = JSON_TYPE) -> Failure:
-    """Parse a reply that must be a failure."""
-    with pytest.raises(Failure) as caught:
-        parsed(body, status, headers)
-    assert caught.value.sent
-    return caught.value
+parsed, failed = reading(parse_reply)
 
 
 def streamed(*events: Any) -> bytes:

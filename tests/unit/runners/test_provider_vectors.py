@@ -16,6 +16,7 @@ import pytest
 
 from trialplate.record.entries import Usage
 from trialplate.record.values import Case, Configuration, PlanText
+from trialplate.rules.cells import HOSTED_RUNNERS
 from trialplate.runners.base import Answer, Attachment, Failure, Request, Shape, Tool, ToolResult, Turn
 from trialplate.runners.hosted import provider_module
 from trialplate.spec.providers import RUNNERS, provider_of
@@ -98,6 +99,11 @@ def _read(runner: str, vector: dict[str, Any]) -> Answer:
     body = reply["body"] if isinstance(reply["body"], str) else json.dumps(reply["body"], ensure_ascii=False)
     headers = {"content-type": "application/json", **reply.get("headers", {})}
     return provider_module(runner).parse_reply(reply.get("status", 200), headers, body.encode())
+
+
+def test_hosted_runners_of_the_auditor_are_those_of_the_plan() -> None:
+    """Whose failure it is, and whether a call must be named, is decided by the auditor's own list."""
+    assert set(RUNNERS) == HOSTED_RUNNERS
 
 
 @pytest.mark.parametrize("path", _present(), ids=_named)

@@ -6,12 +6,13 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from trialplate.transport import calls
-from trialplate.transport.calls import CallRaised, CallTimeout, call
+from trialplate.transport.calls import CallRaised, CallTimeout, call, within
 
 
 async def doubled(number: int) -> int:
@@ -128,3 +129,28 @@ async def test_run_that_is_cancelled_does_not_wait() -> None:
         await waiting
     let_go.set()
     assert sys.exc_info() == (None, None, None)
+
+
+def _not_made() -> Awaitable[str]:
+    raise ValueError("before there was anything to await")
+
+
+def _no_awaitable() -> Any:
+    return 1
+
+
+@pytest.mark.parametrize(("made", "words"), [(_not_made, "before there was"), (_no_awaitable, "await")])
+async def test_what_makes_nothing_to_await_has_raised(made: Callable[[], Awaitable[Any]], words: str) -> None:
+    """A plain function where a coroutine belongs is a failure of that code, and no end of the run."""
+    with pytest.raises(CallRaised, match=words):
+        await within(made, 30.0, KeyError)
+
+
+async def test_what_may_pass_goes_on_as_it_is() -> None:
+    """A runner's Failure and a scorer's ScorerError say more than that something was raised."""
+
+    async def told() -> None:
+        raise KeyError("told")
+
+    with pytest.raises(KeyError):
+        await within(told, 30.0, KeyError)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,4 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.fixture
 def project(made: Project, tmp_path: Path) -> Project:
     """A copy of it."""
-    shutil.copytree(made.folder, tmp_path / "project")
-    shutil.copytree(made.home, tmp_path / "home")
-    return Project(tmp_path / "project", tmp_path / "home")
+    return made.copied(tmp_path)

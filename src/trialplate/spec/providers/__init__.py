@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from typing import Literal, get_args
 
 from trialplate.spec.providers.base import HostedProvider
 
-__all__ = ["RUNNERS", "provider_of"]
+__all__ = ["RUNNERS", "HostedRunnerName", "provider_of"]
 
-RUNNERS = (
+HostedRunnerName = Literal[
     "openai",
     "anthropic",
     "google",
@@ -21,7 +22,8 @@ RUNNERS = (
     "moonshotai",
     "openrouter",
     "openai-compatible",
-)
+]
+RUNNERS: tuple[str, ...] = get_args(HostedRunnerName)
 """The runners of hosted models; each has a file of its name here, and one under `runners.providers`."""
 
 
