@@ -21,11 +21,13 @@ from trialplate.engine.attempt import judge_failure, part_reasoning, retry_delay
 from trialplate.engine.pace import REFUSALS, Meter, Pace
 from trialplate.record import canonical
 from trialplate.record.entries import Call, Money, Usage
+from trialplate.record.flaws import MAX_INTEGER
 from trialplate.record.frozen import Json
 from trialplate.record.values import Case, Configuration, Scorer
 from trialplate.rules.cells import serves
 from trialplate.rules.cost import cost_of
 from trialplate.runners.base import Answer, Failure, Request, Runner, RunnerContext
+from trialplate.runners.conversation import total_usage
 from trialplate.runners.embeddings import Embedder
 from trialplate.runners.embeddings import make as make_embedder
 from trialplate.runners.hosted import HostedRunner
@@ -36,7 +38,6 @@ from trialplate.spec.limits import UNSTATED_OUTPUT, output_limit, tokens_in
 __all__ = ["Consultation", "Helper", "Helpers", "kept_reply", "make_helper", "reply_of"]
 
 _NOTHING = Usage(input=0, output=0)
-_COUNTS = ("cache_read", "cache_write", "reasoning")
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ class Consultation:
         parts = [part for spent in self._spent.values() for part in spent.parts]
         if not self.calls or any(spent.unknown for spent in self._spent.values()):
             return None
-        return _sum(parts)
+        return total_usage(parts)
 
     @property
     def cost(self) -> Money | None:
@@ -163,11 +164,12 @@ class Consultation:
         costs = []
         for name, spent in self._spent.items():
             pricing = self._helpers[name].configuration.pricing
-            costs.append(cost_of(pricing, None if spent.unknown else _sum(spent.parts)))
+            costs.append(cost_of(pricing, None if spent.unknown else total_usage(spent.parts)))
         known = [item for item in costs if item is not None]
         if not self.calls or len(known) < len(costs) or len({item.currency for item in known}) != 1:
             return None
-        return Money(nano=sum(item.nano for item in known), currency=known[0].currency)
+        total = sum(item.nano for item in known)
+        return Money(nano=total, currency=known[0].currency) if total <= MAX_INTEGER else None
 
     def _took(self, helper: Helper, calls: tuple[Call, ...], usage: Usage | None, *, billed: bool) -> None:
         if not calls:
@@ -293,15 +295,6 @@ def _bound(helper: Helper, question: Question) -> int:
 def _vectors(answer: Answer) -> tuple[tuple[float, ...], ...]:
     held: Any = answer.transcript
     return tuple(tuple(vector) for vector in held["embeddings"])
-
-
-def _sum(parts: Sequence[Usage]) -> Usage:
-    """Add up counts; one that is a part of another is absent only if it is absent everywhere."""
-    total: dict[str, Any] = {name: sum(getattr(part, name) or 0 for part in parts) for name in ("input", "output")}
-    for name in _COUNTS:
-        counts = [getattr(part, name) for part in parts]
-        total[name] = sum(c or 0 for c in counts) if any(c is not None for c in counts) else None
-    return Usage(**total)
 
 
 # -------------------------------------------------------------------------------------------------- replies as kept

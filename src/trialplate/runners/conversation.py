@@ -6,12 +6,14 @@ the far end broke off itself goes back as it is; any other is the end. `max_turn
 since a model can ask for ever; a tool's `max_calls` bounds how often it is called, and what is beyond is told to the
 model like any other mistake of its own. The attempt's time is that of the whole conversation.
 
-Usage, calls, ids and bytes of all turns are the attempt's. If one turn's usage is unknown, so is the sum: a part is no
-whole. The transcript holds every turn, so that what was scored can be followed.
+Usage, calls, ids and bytes of all turns are the attempt's, also of one that fails. If one turn's usage is unknown, so
+is the sum: a part is no whole. A request that was refused as it stood took nothing. The transcript holds every turn, so
+that what was scored can be followed.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -19,14 +21,17 @@ from typing import Any
 
 from trialplate.record import canonical
 from trialplate.record.entries import Usage
+from trialplate.record.flaws import MAX_INTEGER
 from trialplate.record.frozen import Json
 from trialplate.rules.cells import serves
 from trialplate.runners.base import Answer, Failure, OfferedTool, Request, ToolCall, ToolResult, Turn
+from trialplate.runners.providers.replies import shown
 from trialplate.spec.turns import MAX_TURNS
 
-__all__ = ["converse"]
+__all__ = ["converse", "total_usage"]
 
-_COUNTS = ("input", "output", "cache_read", "cache_write", "reasoning")
+_PARTS = ("cache_read", "cache_write", "reasoning")
+_NOTHING = Usage(input=0, output=0)
 
 Ask = Callable[[Request], Awaitable[Answer]]
 
@@ -61,41 +66,55 @@ class _Conversation:
         self._ask, self._request = ask, replace(request, tools=tuple(item.tool for item in tools))
         self._ends = time.monotonic() + request.timeout_s
         self._turns: list[Turn] = []
+        self._replies: list[Answer] = []
+        """All that came so far, the last one too."""
         self._called: dict[str, int] = {}
         self._number = 0
 
     async def run(self, first: Answer | None) -> Answer:
-        answer = first or await self._asked()
+        answer = self._heard(first) if first is not None else await self._asked()
         while (answer.tool_calls or answer.paused) and serves(self._request.configuration, answer.served):
             if len(self._turns) + 1 >= self._limit:
                 told = f"it wanted to go on after {self._limit} turns, the most that it may have"
-                failure = Failure("max_turns", told, sent=True, received=answer.received, latency_ms=answer.latency_ms)
-                failure.usage, failure.calls, failure.served = answer.usage, answer.calls, answer.served
-                failure.request_ids = answer.request_ids
-                raise self._whole(failure)
+                raise self._whole(Failure("max_turns", told, sent=True, served=answer.served))
             results = [await self._result(call) for call in answer.tool_calls]
             self._turns.append(Turn(reply=answer, results=tuple(results)))
             answer = await self._asked()
         if not self._turns:  # tools were offered and none was called, which is more than that nobody knows
             return replace(answer, transcript={**_held(answer.transcript), "turns": []})
-        turns = [turn.reply for turn in self._turns]
         return replace(
             answer,
-            usage=_sum([item.usage for item in (*turns, answer)]),
-            request_ids=tuple(dict.fromkeys(i for item in (*turns, answer) for i in item.request_ids)),
-            latency_ms=sum(item.latency_ms for item in (*turns, answer)),
-            received=sum(item.received for item in (*turns, answer)),
-            calls=tuple(call for item in (*turns, answer) for call in item.calls),
+            usage=total_usage([item.usage for item in self._replies]),
+            request_ids=tuple(dict.fromkeys(i for item in self._replies for i in item.request_ids)),
+            latency_ms=sum(item.latency_ms for item in self._replies),
+            received=sum(item.received for item in self._replies),
+            calls=tuple(call for item in self._replies for call in item.calls),
             transcript={**_held(answer.transcript), "turns": [_told(turn) for turn in self._turns]},
         )
 
-    async def _asked(self) -> Answer:
-        """Make the next exchange, within what is left of the attempt's time."""
+    def _heard(self, answer: Answer) -> Answer:
+        self._replies.append(answer)
+        return answer
+
+    def _left(self) -> float:
+        """Return what is left of the attempt's time, in seconds.
+
+        Raises:
+            Failure: `timeout`: nothing is.
+        """
         left = self._ends - time.monotonic()
         if left <= 0:
-            raise self._whole(Failure("timeout", f"not done after {self._request.timeout_s:g} s", sent=True))
+            raise self._late()
+        return left
+
+    def _late(self) -> Failure:
+        return self._whole(Failure("timeout", f"not done after {self._request.timeout_s:g} s", sent=True))
+
+    async def _asked(self) -> Answer:
+        """Make the next exchange, within what is left of the attempt's time."""
+        request = replace(self._request, turns=tuple(self._turns), timeout_s=self._left())
         try:
-            return await self._ask(replace(self._request, turns=tuple(self._turns), timeout_s=left))
+            return self._heard(await self._ask(request))
         except Failure as failure:
             raise self._whole(failure) from None
 
@@ -104,41 +123,55 @@ class _Conversation:
         tool = self._tools.get(call.name)
         if tool is None:
             there = ", ".join(self._tools) or "none"
-            return ToolResult(call=call, text=f"there is no tool {call.name!r}; there is: {there}", error=True)
+            return ToolResult(call=call, text=f"there is no tool {shown(call.name)!r}; there is: {there}", error=True)
         most, made = self._most.get(call.name), self._called.get(call.name, 0)
         if most is not None and made >= most:
             message = f"{call.name} may be called {most} times and has been; do not call it again"
             return ToolResult(call=call, text=message, error=True)
         self._called[call.name] = made + 1
+        left = self._left()
         try:
-            return await tool.call(call, self._request, self._number)
+            async with asyncio.timeout(left):
+                return await tool.call(call, self._request, self._number)
+        except TimeoutError:
+            raise self._late() from None
         except Failure as failure:
             raise self._whole(failure) from None
 
     def _whole(self, failure: Failure) -> Failure:
-        """Return a failure with what the turns before it took."""
-        if self._turns:
-            turns = [turn.reply for turn in self._turns]
-            failure.usage = _sum([*(item.usage for item in turns), failure.usage])
-            failure.calls = (*(call for item in turns for call in item.calls), *failure.calls)
-            failure.request_ids = (*(i for item in turns for i in item.request_ids), *failure.request_ids)
-            failure.received += sum(item.received for item in turns)
-            failure.latency_ms += sum(item.latency_ms for item in turns)
+        """Return a failure with what the replies before it took."""
+        if self._replies:
+            took = [item.usage for item in self._replies]
+            if failure.calls:  # an exchange of its own
+                took.append(_NOTHING if _refused(failure) and failure.usage is None else failure.usage)
+            failure.usage = total_usage(took)
+            failure.calls = (*(call for item in self._replies for call in item.calls), *failure.calls)
+            ids = [i for item in self._replies for i in item.request_ids]
+            failure.request_ids = tuple(dict.fromkeys([*ids, *failure.request_ids]))
+            failure.received += sum(item.received for item in self._replies)
+            failure.latency_ms += sum(item.latency_ms for item in self._replies)
         return failure
 
 
-def _sum(parts: Sequence[Usage | None]) -> Usage | None:
-    """Add up; a count that is unknown in one turn is unknown in all, but for those that are parts of another."""
-    if any(part is None for part in parts):
-        return None
+def _refused(failure: Failure) -> bool:
+    """Say whether a request was turned away as it stood, so that no model did anything."""
+    return failure.kind == "http_status" and failure.status is not None and 400 <= failure.status < 500
+
+
+def total_usage(parts: Sequence[Usage | None]) -> Usage | None:
+    """Add up; None if one is unknown. So is a count that one leaves out, but for those that are parts of another.
+
+    A sum beyond what a record can hold is unknown too: no far end's counts come to that.
+    """
     known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
     total: dict[str, Any] = {}
-    for name in _COUNTS:
+    for name in ("input", "output", *_PARTS):
         counts = [getattr(part, name) for part in known]
-        if name in ("input", "output"):
-            total[name] = None if None in counts else sum(counts)
-        else:
-            total[name] = sum(c or 0 for c in counts) if any(c is not None for c in counts) else None
+        given = [count for count in counts if count is not None]
+        told = bool(given) if name in _PARTS else len(given) == len(counts)
+        total[name] = sum(given) if told and sum(given) <= MAX_INTEGER else None
     return Usage(**total)
 
 

@@ -168,7 +168,7 @@ def _add_detail(details: list[Any], piece: Any) -> None:
         return
     text = piece.get(name)
     said = {**piece, name: _Pieces([text])} if isinstance(text, str) else dict(piece)
-    before = details[-1] if details else None
+    before: Any = details[-1] if details else None
     if not _goes_on(before, said, name):
         details.append(said)
         return
