@@ -20,13 +20,14 @@ from trialplate.record.frozen import Json
 from trialplate.record.values import Case, Configuration, Scorer
 from trialplate.rules.cells import serves, under_test
 from trialplate.runners.base import Answer, Failure
+from trialplate.runners.scrubbed import scrubbed
 from trialplate.scorers.base import NO_CONTEXT, Score, ScorerContext, ScorerError
 from trialplate.scorers.base import Scorer as ScorerObject
 from trialplate.scorers.reasoning import without_reasoning
 from trialplate.transport.secrets import Secrets
 
 __all__ = ["Judgement", "arrived", "judge_answer", "judge_failure", "part_reasoning", "quantised", "received"]
-__all__ += ["retry_delay_s", "scrubbed"]
+__all__ += ["retry_delay_s"]
 
 
 @dataclass(frozen=True)
@@ -88,29 +89,6 @@ def _of_status(status: int, own_far_end: bool) -> tuple[Cause, bool, bool]:
     if status == 429:
         return "rate_limited", False, True
     return ("server_error" if transient else "http_status"), False, transient
-
-
-def scrubbed(answer: Answer, secrets: Secrets) -> Answer:
-    """Return an answer without known secrets: an escape could have hidden one from the runner."""
-    if secrets.none:
-        return answer
-    scrub = secrets.scrub
-    return replace(
-        answer,
-        text=scrub(answer.text),
-        finish=None if answer.finish is None else scrub(answer.finish),
-        served=None if answer.served is None else scrub(answer.served),
-        request_ids=tuple(scrub(item) for item in answer.request_ids),
-        transcript=_scrubbed_json(answer.transcript, scrub),
-    )
-
-
-def _scrubbed_json(value: Json, scrub: Callable[[str], str]) -> Json:
-    if isinstance(value, str):
-        return scrub(value)
-    if isinstance(value, dict):
-        return {scrub(name): _scrubbed_json(item, scrub) for name, item in value.items()}
-    return [_scrubbed_json(item, scrub) for item in value] if isinstance(value, list) else value
 
 
 _STRIPPED = "stripped"

@@ -23,6 +23,8 @@ UNBILLED = frozenset(
     {"refused_connection", "not_started", "replay_miss", "rejected_request", "authentication", "rate_limited"}
 )
 """Causes for which no model did anything: nobody was asked, or the request was refused as it stood."""
+UNASKED = frozenset({"refused_connection", "not_started", "replay_miss"})
+"""Those of them for which the last request never left."""
 
 
 def charge(end: TrialEnd, reserved: int, helping: int = 0) -> int:
@@ -41,7 +43,8 @@ def _own(end: TrialEnd, reserved: int) -> int:
     if end.cost is not None:
         return end.cost.nano
     refused = end.cause == "http_status" and end.status is not None and 400 <= end.status < 500
-    return 0 if refused or end.cause in UNBILLED else reserved
+    before = len(end.calls) > (0 if end.cause in UNASKED else 1)  # turns of a conversation, which did cost something
+    return 0 if (refused or end.cause in UNBILLED) and not before else reserved
 
 
 def _helpers(end: TrialEnd, reserved: int) -> int:

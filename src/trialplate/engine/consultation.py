@@ -22,6 +22,7 @@ from trialplate.engine.pace import REFUSALS, Pace
 from trialplate.engine.turns import own_turn
 from trialplate.record import canonical
 from trialplate.record.entries import Call, Money, Usage
+from trialplate.record.flaws import MAX_INTEGER
 from trialplate.record.frozen import Json
 from trialplate.record.values import Case, Configuration, Scorer
 from trialplate.rules.cells import serves
@@ -168,7 +169,8 @@ class Consultation:
         known = [item for item in costs if item is not None]
         if not self.calls or len(known) < len(costs) or len({item.currency for item in known}) != 1:
             return None
-        return Money(nano=sum(item.nano for item in known), currency=known[0].currency)
+        total = sum(item.nano for item in known)
+        return Money(nano=total, currency=known[0].currency) if total <= MAX_INTEGER else None
 
     def _took(self, helper: Helper, calls: tuple[Call, ...], usage: Usage | None, *, billed: bool) -> None:
         if not calls:

@@ -79,7 +79,13 @@ def read_form(answer: Answer, case: Case, configuration: Configuration) -> Answe
     if isinstance(final, str) and case.answer_schema is not None:
         text = canonical.encode(final).decode()  # a value that is a text stays a JSON value
     held = answer.transcript if isinstance(answer.transcript, dict) else {}
-    return replace(answer, text=text, transcript={**held, "form": {k: said[k] for k in ("explanation", "title")}})
+    form = {name: _held(said[name]) for name in ("explanation", "title")}
+    return replace(answer, text=text, transcript={**held, "form": form})
+
+
+def _held(value: Json) -> Json:
+    """Return a title or an explanation as a transcript holds it: a value that is no text as its JSON."""
+    return value if isinstance(value, str) else canonical.encode(value).decode()
 
 
 def _wrong(said: Json, case: Case) -> str | None:

@@ -353,7 +353,8 @@ class TrialRunner:
         """Return what the scorers said and what went wrong."""
         found: dict[str, Json] = {}
         if judgement.reasons:
-            found["reason"] = {name: canonical.text_out(reason) for name, reason in judgement.reasons.items()}
+            told = judgement.reasons.items()
+            found["reason"] = {name: canonical.text_out(self.scrub(reason)) for name, reason in told}
         if judgement.error:
             found["error"] = canonical.text_out(self.scrub(judgement.error))
         return found

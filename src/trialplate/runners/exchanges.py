@@ -14,7 +14,6 @@ The runner brings the two halves, how to ask and how to read; nothing here judge
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -24,6 +23,7 @@ from trialplate.record.entries import Call
 from trialplate.record.values import Configuration
 from trialplate.rules.cells import serves
 from trialplate.runners.base import Answer, Failure, Request, RunnerContext
+from trialplate.runners.scrubbed import scrubbed
 from trialplate.transport.cassette import Cassette
 from trialplate.transport.exchange import exchange_key
 from trialplate.transport.http import HttpFailure, HttpReply, HttpRequest, retry_after_s
@@ -112,20 +112,12 @@ class Exchanges:
         except Failure as failure:
             failure.calls = (call,) if failure.sent else ()
             raise
-        answer = _read(reply, call, read)
-        if self._cassette is not None and serves(self._configuration, answer.served) and not self._hides(reply.body):
+        said = _read(reply, call, read)
+        answer = scrubbed(said, self._secrets)
+        # A secret that came in pieces stands in the reply: a cassette is committed, and would give it away.
+        if self._cassette is not None and serves(self._configuration, answer.served) and answer == said:
             self._cassette.record(wire, reply, case=request.case.id, repeat=request.repeat, recorded_at=_now())
         return answer
-
-    def _hides(self, body: bytes) -> bool:
-        """Say whether a reply holds a secret behind JSON's escapes: a cassette is committed, and would give it away."""
-        if self._secrets.none or b"\\u" not in body:
-            return False
-        try:
-            said = json.dumps(json.loads(body), ensure_ascii=False)
-        except (ValueError, RecursionError):
-            return False  # it was scrubbed as the text that it is
-        return self._secrets.scrub(said) != said
 
 
 def _read(reply: HttpReply, call: Call, read: Read) -> Answer:

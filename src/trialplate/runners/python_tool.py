@@ -17,7 +17,7 @@ no tool: whatever it said then, also that it failed, is what the model was told.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from trialplate.record.values import Configuration, PlanTool
 from trialplate.runners.base import Answer, Failure, Request, RunnerContext, Tool, ToolCall, ToolResult
 from trialplate.runners.exchanges import Exchanges
 from trialplate.runners.providers import replies
+from trialplate.spec.pins import is_pinned
 from trialplate.spec.turns import RESULT_CHARACTERS
 from trialplate.transport.function_child import function_argv
 from trialplate.transport.http import HttpReply, HttpRequest
@@ -105,11 +106,14 @@ class PythonTool:
         problem = next(Draft202012Validator(self._offer.parameters).iter_errors(value), None)
         if problem is not None:
             where = "/".join(str(part) for part in problem.absolute_path)
-            return f"invalid arguments: {f'{where}: ' if where else ''}{problem.message[:TAIL]}"
+            return f"invalid arguments: {f'{where}: ' if where else ''}{problem.message}"[: 2 * TAIL]
         return value
 
     async def _called(self, arguments: dict[str, Json], request: Request) -> HttpReply:
         """Call the function, and return what the model is told as a reply of status 0."""
+        if not all(is_pinned(self._context.project, file) for file in self._tool.files):
+            message = f"the tool {self._tool.name} is not as the plan pins it: a file changed since the run began"
+            raise Failure("not_started", message)
         timeout_s = next(item.timeout_ms for item in request.case.tools if item.name == self._tool.name) / 1000
         local = {item.name for item in request.case.files if "local" in item.access}
         with tempfile.TemporaryDirectory(prefix="trialplate-tool-") as folder:
@@ -130,7 +134,6 @@ class PythonTool:
             except NotStarted as error:
                 raise Failure("not_started", str(error)) from error
         text, failed = self._told(result, timeout_s)
-        text = self._context.secrets.scrub(text)
         if len(text) > RESULT_CHARACTERS:
             text = f"{text[:RESULT_CHARACTERS]}\n[cut off: {len(text)} characters]"
         body = canonical.encode({"error": failed, "text": canonical.text_out(text)})
@@ -144,7 +147,7 @@ class PythonTool:
         """
         if result.ended == "timeout":
             return f"{self._tool.name} took longer than {timeout_s:g} s and was stopped", True
-        said: Any = replies.read_json(result.stdout)
+        said: Any = _scrubbed(replies.read_json(result.stdout), self._context.secrets.scrub)
         if result.ended == "too_long" or result.status != 0 or not isinstance(said, dict):
             return f"{self._tool.name} ended without a result", True
         if "missing" in said:
@@ -164,3 +167,10 @@ class PythonTool:
             raise Failure("bad_reply", "the recorded call of a tool holds no result", sent=True) from None
         # It counts as the model's own exchange, which is recorded only of the model that was asked.
         return Answer(text=text, refusal=failed is True, served=self._configuration.model_id)
+
+
+def _scrubbed(said: Any, scrub: Callable[[str], str]) -> Any:
+    """Return what a program told without secrets, before anything of it is cut: half a secret is no longer found."""
+    if not isinstance(said, dict):
+        return said
+    return {name: scrub(item) if isinstance(item, str) else item for name, item in said.items()}

@@ -37,7 +37,7 @@ def _told(result: Any) -> dict[str, Any]:
     try:
         return {"returned": json.dumps(result, ensure_ascii=False, allow_nan=False)}
     except (TypeError, ValueError, RecursionError):
-        return {"unusable": f"{type(result).__name__} {result!r:.100}, which is no text and no JSON"}
+        return {"unusable": f"{type(result).__name__} {result!r:.2000}, which is no text and no JSON"}
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trialplate.record.entries import Usage
+from trialplate.record.flaws import MAX_INTEGER
 
 __all__ = ["COUNTS", "added_up"]
 
@@ -15,10 +16,9 @@ COUNTS = ("input", "output", "cache_read", "cache_write", "reasoning")
 
 
 def added_up(parts: Sequence[Usage | None]) -> Usage | None:
-    """Return the sum; None if nobody counted one of the parts.
+    """Add up; None if one is unknown. So is a count that one leaves out, but for those that are parts of another.
 
-    An input or output that is unknown in one part is unknown in the sum. A count that is a part of another is absent
-    only if it is absent everywhere.
+    A sum beyond what a record can hold is unknown too: no far end's counts come to that.
     """
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
@@ -26,8 +26,7 @@ def added_up(parts: Sequence[Usage | None]) -> Usage | None:
     total: dict[str, Any] = {}
     for name in COUNTS:
         counts = [getattr(part, name) for part in known]
-        if name in ("input", "output"):
-            total[name] = None if None in counts else sum(counts)
-        else:
-            total[name] = sum(item or 0 for item in counts) if any(item is not None for item in counts) else None
+        given = [count for count in counts if count is not None]
+        told = bool(given) if name not in ("input", "output") else len(given) == len(counts)
+        total[name] = sum(given) if told and sum(given) <= MAX_INTEGER else None
     return Usage(**total)

@@ -38,13 +38,13 @@ Your last reply could not be read: {why}. Grade the same answer again, and reply
 _SEPARATORS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 """Line ends that JSON does not escape by itself."""
 
-_SUSPICIONS: tuple[tuple[str, str], ...] = (
+_SUSPICIONS: tuple[tuple[str, str], ...] = (  # none gives back what it took, or looks beyond a line for its end
     (r"""["'](?:verdict|score|grade|correct|passed|reason)["']\s*:""", "a verdict in JSON"),
-    (r"^\W*(?:system|developer|assistant|judge|grader|evaluator)\s*:", "a line in another role"),
+    (r"^[^\w\n]*+(?:system|developer|assistant|judge|grader|evaluator)\s*:", "a line in another role"),
     (r"<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>", "marks of a chat format"),
     (r"</?(?:candidate|answer|output|response|submission|reference)[a-z_ -]*>", "a tag that would end the answer"),
-    (r"-{3,}\s*(?:BEGIN|END)\s+[A-Z]", "a boundary of its own"),
-    (r"^\W*(?:grade|verdict|score)\s*[:=]", "a grade"),
+    (r"---\s*+(?:BEGIN|END)\s+[A-Z]", "a boundary of its own"),
+    (r"^[^\w\n]*+(?:grade|verdict|score)\s*[:=]", "a grade"),
     (
         r"\b(?:ignore|disregard|forget)\b.{0,40}\b(?:above|previous|prior|earlier|instructions?|rules?|rubric)\b",
         "an order to ignore the rules",

@@ -124,7 +124,7 @@ def read_spans(documents: Sequence[Mapping[str, Any]]) -> Told:
         steps=tuple(_steps(spans)),
         final=_final(roots),
         usage=_usage(roots, spans),
-        latency_ms=None if latency is None else max(0, latency) // 1_000_000,
+        latency_ms=None if latency is None or latency // 1_000_000 > MAX_INTEGER else max(0, latency) // 1_000_000,
     )
 
 
@@ -160,24 +160,35 @@ def _tree(raw: Sequence[Mapping[str, Any]]) -> tuple[list[_Span], list[_Span]]:
         made.append((_span(item), (trace, own), parent))
     made.sort(key=lambda part: (part[0].start is None, part[0].start or 0))
     by_id = {place: span for span, place, _ in made if place[1]}
-    roots: list[_Span] = []
+    parents: dict[_Span, _Span] = {}
     for span, (trace, _), parent in made:
         above = by_id.get((trace, parent)) if parent else None
-        if above is None or _is_inside(above, span):
-            roots.append(span)
-        else:
-            span.parent = above
-            above.children.append(span)
-    return roots, [span for span, _, _ in made]
+        if above is not None:
+            parents[span] = above
+    spans = [span for span, _, _ in made]
+    for span in _ring_tops(spans, parents):
+        del parents[span]
+    for span, above in parents.items():
+        span.parent = above
+        above.children.append(span)
+    return [span for span in spans if span not in parents], spans
 
 
-def _is_inside(span: _Span | None, other: _Span) -> bool:
-    """Say whether a span is another, or inside it: a ring of parents has no top, and is cut open."""
-    while span is not None:
-        if span is other:
-            return True
-        span = span.parent
-    return False
+def _ring_tops(spans: Sequence[_Span], parents: Mapping[_Span, _Span]) -> Iterator[_Span]:
+    """Yield a span of each ring of parents, which has no top and is cut open: the one that began last."""
+    place = {span: number for number, span in enumerate(spans)}
+    walk: dict[_Span, _Span] = {}
+    for begin in spans:
+        span: _Span | None = begin
+        while span is not None and span not in walk:
+            walk[span] = begin
+            span = parents.get(span)
+        if span is None or walk[span] is not begin:
+            continue
+        ring = [span]
+        while (above := parents[ring[-1]]) is not span:
+            ring.append(above)
+        yield max(ring, key=place.__getitem__)
 
 
 def _id(item: Mapping[str, Any], name: str) -> str:

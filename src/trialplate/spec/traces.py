@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,8 +149,7 @@ def _constant(text: str) -> None:
 def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
         raise FormatError(f"an object has the key {json.dumps(twice)[:80]} twice")
     return made
 

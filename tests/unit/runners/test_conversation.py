@@ -101,15 +101,27 @@ async def test_conversation_has_one_time_limit() -> None:
     _, ask = saying(calling(), END)
     with pytest.raises(Failure) as caught:
         await converse(replace(request(), next_turn=next_turn), [Look()], ask)
-    assert (caught.value.kind, caught.value.usage, caught.value.received) == ("timeout", None, 10)
+    assert (caught.value.kind, caught.value.usage, caught.value.received) == (
+        "timeout",
+        Usage(input=2, output=1, cache_read=1),
+        10,
+    )
 
 
 async def test_failure_in_a_later_turn_keeps_what_was_paid_before() -> None:
-    """Bytes and ids of earlier turns are the attempt's; its usage is unknown, since one turn's is."""
-    _, ask = saying(calling(), Failure("http_status", "slow down", status=429, sent=True, retry_after_s=2))
+    """Bytes and ids of earlier turns are the attempt's; a request that was turned away took no tokens, a lost one may."""
+    call = Call(digest="sha256:" + "0" * 64)
+    lost = Failure("transport", "broke off", sent=True, calls=(call,))
+    _, ask = saying(calling(), lost)
     with pytest.raises(Failure) as caught:
         await converse(request(), [Look()], ask)
-    assert (caught.value.status, caught.value.retry_after_s, caught.value.usage) == (429, 2, None)
+    assert caught.value.usage is None
+    refused = Failure("http_status", "slow down", status=429, sent=True, retry_after_s=2, calls=(call,))
+    _, ask = saying(calling(), refused)
+    with pytest.raises(Failure) as caught:
+        await converse(request(), [Look()], ask)
+    assert (caught.value.status, caught.value.retry_after_s) == (429, 2)
+    assert caught.value.usage == Usage(input=2, output=1, cache_read=1)
     assert (caught.value.received, caught.value.request_ids) == (10, ("r1",))
 
 

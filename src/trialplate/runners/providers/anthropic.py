@@ -163,7 +163,7 @@ def parse_reply(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
 
 
 def _answer(value: dict[str, Any], headers: Mapping[str, str], body: bytes) -> Answer:
-    blocks, stop, served = value.get("content"), value.get("stop_reason"), value.get("model")
+    blocks, stop, served = value.get("content"), replies.reason_of(value.get("stop_reason")), value.get("model")
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         raise _failure("bad_reply", f"the reply has no list of content blocks: {snippet(body)}", value, headers, body)
     finish = "length" if stop in _CUT else stop
@@ -230,7 +230,7 @@ def _transcript(
         found["tool_calls"] = canonical.text_out(_json(uses))
     if others:
         found["ignored_parts"] = [kind if is_short(kind) else "unknown" for kind in others]
-    if value.get("stop_reason") in _CUT:
+    if replies.reason_of(value.get("stop_reason")) in _CUT:
         found["stop_reason"] = value["stop_reason"]
     if isinstance(value.get("usage"), dict) and _billed_by_use(value["usage"]):
         found["usage"] = canonical.text_out(_json(value["usage"]))

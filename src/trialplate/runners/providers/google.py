@@ -157,7 +157,7 @@ def _refused(status: int, value: Any, what: str, headers: Mapping[str, str], bod
 def _answer(
     value: dict[str, Any], candidate: dict[str, Any], headers: Mapping[str, str], body: bytes, *, refusal: bool = False
 ) -> Answer:
-    content, stop = candidate.get("content", {}), candidate.get("finishReason")
+    content, stop = candidate.get("content", {}), replies.reason_of(candidate.get("finishReason"))
     parts = content.get("parts", []) if isinstance(content, dict) else None
     if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
         raise _failure("bad_reply", f"the candidate has no list of parts: {snippet(body)}", value, headers, body)

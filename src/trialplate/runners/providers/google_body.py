@@ -92,13 +92,14 @@ def _declared(tool: Tool) -> Json:
 def _turn(turn: Turn) -> list[Json]:
     """Return the contents of a turn: the reply as it came, and all results in one content, in call order."""
     said: Any = turn.reply.replay
-    known = {part["functionCall"].get("id") for part in said["parts"] if "functionCall" in part}
+    labels = [part["functionCall"].get("id") for part in said["parts"] if "functionCall" in part]
+    known = {label for label in labels if isinstance(label, str)}
     results: list[Json] = [_result(result, known) for result in turn.results]
     return [said, {"role": "user", "parts": results}] if results else [said]
 
 
-def _result(result: ToolResult, known: set[Any]) -> Part:
+def _result(result: ToolResult, known: set[str]) -> Part:
     """Return a result, with the id of its call if that is the interface's own."""
     label: Part = {"id": result.call.id} if result.call.id in known else {}
     said: Json = {"error" if result.error else "result": sendable(result.text)}
-    return {"functionResponse": {**label, "name": result.call.name, "response": said}}
+    return {"functionResponse": {**label, "name": sendable(result.call.name), "response": said}}

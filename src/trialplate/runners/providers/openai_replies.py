@@ -103,8 +103,8 @@ class _Reply:
         return next((counted for words, counted in self._reading.counts_as.items() if words in told), status)
 
     def _said(self, value: dict[str, Any], choice: dict[str, Any]) -> Answer:
-        message, finish = choice.get("message"), choice.get("finish_reason")
-        if isinstance(finish, str) and finish in self._reading.broken:
+        message, finish = choice.get("message"), replies.reason_of(choice.get("finish_reason"))
+        if finish is not None and finish in self._reading.broken:
             told = f"the service stopped inside a status 200: {finish}"
             raise self._failure("http_status", told, self._reading.broken[finish])
         if not isinstance(message, dict):
@@ -119,7 +119,7 @@ class _Reply:
         served = value.get("model")
         asked = bool(message.get("tool_calls")) and finish in self._reading.goes_on
         calls, replay = self._calls(message) if asked else ((), None)
-        finish = self._reading.finishes.get(finish, finish) if isinstance(finish, str) else None
+        finish = None if finish is None else self._reading.finishes.get(finish, finish)
         return Answer(
             text=text or refusal,
             usage=_usage(value.get("usage"), self._reading),

@@ -174,14 +174,14 @@ def _status(error: Any) -> int | None:
 
 def _answer(value: dict[str, Any], items: list[dict[str, Any]], headers: Mapping[str, str], body: bytes) -> Answer:
     text, refusal, comments = _said(items)
-    cut = value.get("status") == "incomplete"
+    details, served = value.get("incomplete_details"), value.get("model")
+    cut = value.get("status") == "incomplete" or details is not None
     calls = [] if cut else [item for item in items if item.get("type") == "function_call"]
     if not all(isinstance(call.get(name), str) and call[name] for call in calls for name in ("call_id", "name")):
         raise _failure("bad_reply", f"a tool call names no function: {snippet(body)}", value, headers, body)
     replay = sendable(items) if calls else None
     if calls and first_flaw(replay) is not None:
         raise _failure("bad_reply", f"the reply holds what cannot be sent back: {snippet(body)}", value, headers, body)
-    details, served = value.get("incomplete_details"), value.get("model")
     reason = details.get("reason") if isinstance(details, dict) else None
     finish = "length" if reason == "max_output_tokens" else reason
     finish = (finish if is_short(finish) else "incomplete") if cut else "tool_calls" if calls else "stop"
@@ -272,6 +272,8 @@ def _assembled(body: bytes) -> dict[str, Any] | None:
             found = event.get("response")
             if not isinstance(found, dict):
                 return None
+            if event["type"] == "response.incomplete":
+                found = {**found, "status": "incomplete"}
             return found if found.get("output") else {**found, "output": [finished[key] for key in sorted(finished)]}
     return None
 

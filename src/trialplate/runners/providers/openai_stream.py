@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A chat completion that came as a stream: asked for, or from a gateway that streams whatever the request says.
 
-The events are put together into the one object that would have come without it. A stream without its end, or with an
-event that cannot be read, is no reply: half an answer must not look like a whole one.
+The events are put together into the one object that would have come without it. A stream without its end or a reason to
+stop, or with an event that cannot be read, is no reply: half an answer must not look like a whole one. Texts are joined
+once, when all have come.
 
 - content: texts and lists of parts, in their order; texts alone are one text;
 - tool calls: by their `index`, the arguments joined, anything else as it came first. Where a server gives no index, an
@@ -35,8 +36,8 @@ def assembled(body: bytes) -> dict[str, Any] | None:
         body: all of its bytes.
     """
     made: dict[str, Any] = {}
-    message: dict[str, Any] = {"role": "assistant", "content": []}
-    choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": None}
+    choice: dict[str, Any] = {"index": 0, "finish_reason": None}
+    message = _Message()
     whole = False
     for data in replies.event_data(body):
         if data == b"[DONE]":
@@ -54,11 +55,91 @@ def assembled(body: bytes) -> dict[str, Any] | None:
                 choice["finish_reason"] = item.get("finish_reason") or choice["finish_reason"]
                 if item.get("error") is not None:
                     choice["error"] = item["error"]
-                _add(message, item.get("delta"))
-    if not whole and "error" not in made and "error" not in choice:
+                message.add(item.get("delta"))
+    if "error" not in made and "error" not in choice and not (whole and choice["finish_reason"] is not None):
         return None
-    message["content"] = _joined(message["content"])
-    return {**made, "choices": [choice]}
+    return {**made, "choices": [{**choice, "message": message.made()}]}
+
+
+class _Pieces(list[str]):
+    """A text in the making."""
+
+
+def _finished(value: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with its texts joined."""
+    return {name: "".join(item) if isinstance(item, _Pieces) else item for name, item in value.items()}
+
+
+class _Message:
+    """A message as far as it has come."""
+
+    def __init__(self) -> None:
+        self._content: list[Any] = []
+        self._texts: dict[str, Any] = {}
+        self._calls: list[Any] = []
+        self._places: dict[tuple[str, str], dict[str, Any]] = {}
+        """Calls by their index and by their id, in Python's writing, since a far end may send anything as either."""
+        self._details: list[Any] | None = None
+
+    def add(self, delta: Any) -> None:
+        """Add what an event brings."""
+        if not isinstance(delta, dict):
+            return
+        content = delta.get("content")
+        if isinstance(content, list):
+            self._content += content
+        elif content is not None:
+            self._content.append({"type": "text", "text": content})
+        for name in _JOINED:
+            if isinstance(delta.get(name), str):
+                self._texts.setdefault(name, _Pieces()).append(delta[name])
+        for piece in _list(delta, "tool_calls"):
+            self._add_call(piece)
+        if isinstance(delta.get("reasoning_details"), list):
+            self._details = [] if self._details is None else self._details
+            for piece in delta["reasoning_details"]:
+                _add_detail(self._details, piece)
+
+    def made(self) -> dict[str, Any]:
+        """Return the whole message."""
+        message = {"role": "assistant", "content": _joined(self._content), **_finished(self._texts)}
+        if self._calls:
+            message["tool_calls"] = [
+                {**item, "function": _finished(item["function"])} if isinstance(item, dict) else item
+                for item in self._calls
+            ]
+        if self._details is not None:
+            message["reasoning_details"] = [
+                _finished(item) if isinstance(item, dict) else item for item in self._details
+            ]
+        return message
+
+    def _add_call(self, piece: Any) -> None:
+        """Add a piece of a tool call to the one that it belongs to."""
+        if not isinstance(piece, dict):
+            self._calls.append(piece)  # no call at all, which is the reader's to say
+            return
+        found = piece.get("function")
+        about = {**found, "arguments": None} if isinstance(found, dict) else {}
+        call = self._belongs(piece)
+        if call is None:
+            call = {**piece, "function": {**about, "arguments": _Pieces()}}
+            self._calls.append(call)
+        call["function"]["arguments"].append(_arguments(found))
+        _fill(call["function"], about)
+        _fill(call, piece)
+        for name in ("index", "id"):
+            if call.get(name) is not None:
+                self._places.setdefault((name, repr(call[name])), call)
+
+    def _belongs(self, piece: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the call that a piece is of, None if it begins one."""
+        if piece.get("index") is not None:
+            return self._places.get(("index", repr(piece["index"])))
+        if piece.get("id"):
+            return self._places.get(("id", repr(piece["id"])))
+        last = self._calls[-1] if self._calls else None
+        return last if isinstance(last, dict) else None
 
 
 def _joined(parts: list[Any]) -> Any:
@@ -69,73 +150,40 @@ def _joined(parts: list[Any]) -> Any:
     return "".join(texts)
 
 
-def _add(message: dict[str, Any], delta: Any) -> None:
-    """Add what an event brings to the message."""
-    if not isinstance(delta, dict):
-        return
-    content = delta.get("content")
-    if isinstance(content, list):
-        message["content"] += content
-    elif content is not None:
-        message["content"].append({"type": "text", "text": content})
-    for name in _JOINED:
-        if isinstance(delta.get(name), str):
-            message[name] = message.get(name, "") + delta[name]
-    for piece in _list(delta, "tool_calls"):
-        _add_call(message.setdefault("tool_calls", []), piece)
-    if isinstance(delta.get("reasoning_details"), list):
-        details = message.setdefault("reasoning_details", [])
-        for piece in delta["reasoning_details"]:
-            _add_detail(details, piece)
-
-
 def _list(holder: dict[str, Any], name: str) -> list[Any]:
     found = holder.get(name)
     return found if isinstance(found, list) else []
 
 
-def _add_call(calls: list[Any], piece: Any) -> None:
-    """Add a piece of a tool call to the one that it belongs to."""
-    if not isinstance(piece, dict):
-        calls.append(piece)  # no call at all, which is the reader's to say
-        return
-    found = piece.get("function")
-    about = found if isinstance(found, dict) else {}
-    call = next((item for item in calls if _belongs(piece, item, last=item is calls[-1])), None)
-    if call is None:
-        calls.append({**piece, "function": {**about, "arguments": _arguments(about)}})
-        return
-    call["function"]["arguments"] += _arguments(about)
-    _fill(call["function"], about)
-    _fill(call, piece)
-
-
-def _belongs(piece: dict[str, Any], call: Any, *, last: bool) -> bool:
-    if not isinstance(call, dict):
-        return False
-    if piece.get("index") is not None:
-        return bool(piece["index"] == call.get("index"))
-    return bool(piece["id"] == call.get("id")) if piece.get("id") else last
-
-
-def _arguments(about: dict[str, Any]) -> str:
-    found = about.get("arguments")
+def _arguments(about: Any) -> str:
+    found = about.get("arguments") if isinstance(about, dict) else None
     return found if isinstance(found, str) else "" if found is None else json.dumps(found, ensure_ascii=False)
 
 
 def _add_detail(details: list[Any], piece: Any) -> None:
     """Add a piece of reasoning to the block before it, if it goes on with that one."""
-    before = details[-1] if details else None
     name = _PIECES.get(str(piece.get("type"))) if isinstance(piece, dict) else None
-    if name is None or not isinstance(before, dict) or before.get("type") != piece["type"]:
+    if name is None:
         details.append(dict(piece) if isinstance(piece, dict) else piece)
         return
-    if None not in (before.get("index"), piece.get("index")) and before["index"] != piece["index"]:
-        details.append(dict(piece))
+    text = piece.get(name)
+    said = {**piece, name: _Pieces([text])} if isinstance(text, str) else dict(piece)
+    before: Any = details[-1] if details else None
+    if not _goes_on(before, said, name):
+        details.append(said)
         return
-    if isinstance(piece.get(name), str):
-        before[name] = (before.get(name) or "") + piece[name]
-    _fill(before, piece)
+    if isinstance(text, str):
+        before[name] = before.get(name) or _Pieces()
+        before[name].append(text)
+    _fill(before, said)
+
+
+def _goes_on(before: Any, piece: dict[str, Any], name: str) -> bool:
+    if not isinstance(before, dict) or before.get("type") != piece["type"]:
+        return False
+    if None not in (before.get("index"), piece.get("index")) and before["index"] != piece["index"]:
+        return False
+    return not before.get(name) or isinstance(before[name], _Pieces)
 
 
 def _fill(held: dict[str, Any], piece: dict[str, Any]) -> None:

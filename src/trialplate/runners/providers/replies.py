@@ -16,25 +16,38 @@ from trialplate.record.flaws import MAX_INTEGER
 from trialplate.runners.base import Failure
 
 __all__ = ["SNIPPET", "UNREADABLE", "count", "error_code", "error_text", "event_data", "failure", "is_short"]
-__all__ += ["read_json", "request_ids", "require_object", "sendable", "shown", "snippet", "unreadable"]
+__all__ += ["read_json", "reason_of", "request_ids", "require_object", "sendable", "shown", "snippet", "unreadable"]
 
 SNIPPET = 200
 """Characters of a foreign text that a message quotes."""
 UNREADABLE = object()
 """What `read_json` returns for a body that is no JSON."""
 _SHORT = re.compile(r"[ -~]{1,128}")
+_LEVELS = 128
+"""How deep a reply may be nested: twice what a record holds, and far from what a walk through it cannot take."""
 
 
 def read_json(body: bytes) -> Any:
     """Return a body's value, or `UNREADABLE`.
 
     Lone surrogates, NaN and large numbers may stand anywhere in what a far end sends, and are looked at where a field
-    is used; a key that stands twice is two replies in one.
+    is used; a key that stands twice is two replies in one, and what is nested deeper than any answer is none.
     """
     try:
-        return json.loads(body.decode(), object_pairs_hook=_once)
+        value = json.loads(body.decode(), object_pairs_hook=_once)
     except (ValueError, RecursionError):
         return UNREADABLE
+    return value if body.count(b"[") + body.count(b"{") <= _LEVELS or _is_shallow(value) else UNREADABLE
+
+
+def _is_shallow(value: Any) -> bool:
+    level = [value]
+    for _ in range(_LEVELS):
+        held = (item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list))
+        level = [child for items in held for child in items if isinstance(child, dict | list)]
+        if not level:
+            return True
+    return False
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -122,6 +135,11 @@ def request_ids(value: Any, headers: Mapping[str, str]) -> tuple[str, ...]:
 def is_short(value: Any) -> TypeGuard[str]:
     """Say whether a value is a text that a record may hold in the open."""
     return isinstance(value, str) and _SHORT.fullmatch(value) is not None
+
+
+def reason_of(value: Any) -> str | None:
+    """Return why a reply stopped; what is no word for it is a reason that nobody knows."""
+    return value if value is None or isinstance(value, str) else "unknown"
 
 
 def error_code(error: Any) -> int | None:
