@@ -30,9 +30,11 @@ from trialplate.runners.base import Answer, Shape
 from trialplate.runners.providers.prompts import told_form
 from trialplate.transport.json_answers import NoJson, json_in
 
-__all__ = ["instructions_of", "read_form", "shape_of"]
+__all__ = ["FORM", "instructions_of", "read_form", "shape_of"]
 
 _ALONE = "Reply with the answer alone: no explanation, no formatting."
+FORM = "form"
+"""Where the transcript holds the other members of a reply that was in its form."""
 _MEMBERS = ("explanation", "final_answer", "title")
 
 
@@ -79,7 +81,7 @@ def read_form(answer: Answer, case: Case, configuration: Configuration) -> Answe
     if isinstance(final, str) and case.answer_schema is not None:
         text = canonical.encode(final).decode()  # a value that is a text stays a JSON value
     held = answer.transcript if isinstance(answer.transcript, dict) else {}
-    return replace(answer, text=text, transcript={**held, "form": {k: said[k] for k in ("explanation", "title")}})
+    return replace(answer, text=text, transcript={**held, FORM: {k: said[k] for k in ("explanation", "title")}})
 
 
 def _wrong(said: Json, case: Case) -> str | None:
