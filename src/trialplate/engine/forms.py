@@ -30,9 +30,11 @@ from trialplate.runners.base import Answer, Shape
 from trialplate.runners.providers.prompts import told_form
 from trialplate.transport.json_answers import NoJson, json_in
 
-__all__ = ["instructions_of", "read_form", "shape_of"]
+__all__ = ["FORM", "instructions_of", "read_form", "shape_of"]
 
 _ALONE = "Reply with the answer alone: no explanation, no formatting."
+FORM = "form"
+"""Where the transcript holds the other members of a reply that was in its form."""
 _MEMBERS = ("explanation", "final_answer", "title")
 
 
@@ -80,7 +82,7 @@ def read_form(answer: Answer, case: Case, configuration: Configuration) -> Answe
         text = canonical.encode(final).decode()  # a value that is a text stays a JSON value
     held = answer.transcript if isinstance(answer.transcript, dict) else {}
     form = {name: _held(said[name]) for name in ("explanation", "title")}
-    return replace(answer, text=text, transcript={**held, "form": form})
+    return replace(answer, text=text, transcript={**held, FORM: form})
 
 
 def _held(value: Json) -> Json:

@@ -13,10 +13,12 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from trialplate.engine.attempt import Judgement, judge_answer
 from trialplate.engine.consultation import reply_of
+from trialplate.engine.forms import FORM, read_form
 from trialplate.engine.making import Own, make_scorer
 from trialplate.errors import FormatError, SpecError, VerificationError
 from trialplate.record import canonical, codec
@@ -39,6 +41,9 @@ DETERMINISTIC = frozenset({"exact", "contains", "regex", "numeric", "choice", "j
 DETERMINISTIC |= {"value", "label", "trajectory", "judge"}
 """Scorers of this program that need nothing but answer, transcript, case, plan and what a judge replied, which is read
 again. What is not named here runs code, or asks a model."""
+TIMED = frozenset({"regex", "json-schema"})
+"""Scorers of this program that end at a time limit: what they could not say then they may say now. A judge's schemas
+are met within one too."""
 ASKING = frozenset({"similarity"})
 """Scorers that would have to ask their helper again."""
 CHECK = "V21"
@@ -71,7 +76,7 @@ def rescore(record: RecordView, report: Report, *, run_code: bool) -> None:
 
 
 class _Asked(NamedTuple):
-    """A decided trial: its finish reason if that decides, and how many openings its answer needs."""
+    """A trial with an answer: its finish reason if that decides, and how many openings its answer needs."""
 
     key: TrialKey
     finish: str | None
@@ -138,7 +143,7 @@ class _Rescoring:
         for commitment, value in openings(self.record.folder, self.shown):
             for asked, part in wanted.pop(commitment, ()):
                 parts = held.setdefault(asked.key, {})
-                parts[part] = value
+                parts[commitment if part == "reply" else part] = value
                 if len(parts) == asked.parts:
                     await self._again(asked, held.pop(asked.key))
         self.unread += len(held)
@@ -147,6 +152,7 @@ class _Rescoring:
         """Score one answer."""
         key = asked.key
         applied, cell, configuration = self.applied[key[1]], self.record.board.cells[key], self.configurations[key[0]]
+        case, transcript = self.cases[key[1]], parts.get("transcript")
         if not applied:
             self.unread += 1
             return
@@ -154,37 +160,45 @@ class _Rescoring:
             text=canonical.text_in(parts["answer"]),
             finish="length" if cell.cause == "truncated" else asked.finish,
             served=configuration.model_id,
-            transcript=parts.get("transcript"),
+            transcript=transcript,
             refusal=cell.cause == "refusal",
-            unreadable="not in the form that was asked for" if cell.cause == "bad_format" else None,
         )
+        if cell.cause == "bad_format" and not (isinstance(transcript, dict) and FORM in transcript):
+            answer = replace(answer, unreadable=read_form(answer, case, configuration).unreadable)
 
         def asking(scorer: Scorer) -> ScorerContext:
             helper = self.helpers.get(scorer.helper or "")
             kept = [parts[item] for item in asked.replies.get(scorer.name, ())]
             return ScorerContext(replies=tuple(reply_of(item, helper) for item in kept if helper is not None))
 
-        judged = await judge_answer(answer, self.cases[key[1]], configuration, applied, asking)
+        judged = await judge_answer(answer, case, configuration, applied, asking)
         self._compare(key, cell, judged, applied)
 
     def _answers(self) -> dict[str, list[tuple[_Asked, str]]]:
-        """Return the decided trials by what opens their answer and what came with it, each with which it is.
+        """Return the trials with an answer by what opens it and what came with it, each with which it is.
+
+        They are those that were decided, and those of which a scorer is said not to have known what they are worth.
 
         Raises:
             VerificationError: RECORD-ROOT: the record has changed since it was verified.
         """
         found: dict[str, list[tuple[_Asked, str]]] = {}
         for end, where in self._ends():
-            if end.outcome not in DECIDED:
+            unscored = end.cause == "scorer" and end.attempt == self.record.board.cells[end.trial].attempts
+            if end.outcome not in DECIDED and not unscored:
                 continue
             private = end.private
             if private.answer is not None:
                 finish = end.finish if end.finish in ("length", "content_filter") else None
-                others = {reply: reply for replies in private.replies.values() for reply in replies}
+                others = {reply: "reply" for replies in private.replies.values() for reply in replies}
                 others |= {} if private.transcript is None else {private.transcript: "transcript"}
                 asked = _Asked(end.trial, finish, 1 + len(others), private.replies)
                 for commitment, part in ({private.answer: "answer"} | others).items():
-                    found.setdefault(commitment, []).append((asked, part))
+                    holders = found.setdefault(commitment, [])
+                    holders.append((asked, part))
+                    if len(holders) > 1:  # each has a salt of its own
+                        message = f"{_name(end.trial)}: its {part} is that of {_name(holders[0][0].key)}"
+                        self.report.found("RESCORE", message, where)
             elif end.cause is None:
                 self.report.found("RESCORE", f"{_name(end.trial)}: it was scored, and no answer is committed", where)
         return found
@@ -203,12 +217,15 @@ class _Rescoring:
         now = {name: micro(value) for name, value in (judged.metrics or {}).items()}
         then = {name: cell.value(name) for scorer, _ in applied for name in scorer.metrics}
         wrong = [name for name, value in now.items() if then[name] is not None and value != then[name]]
+        new = {name: scorer for scorer, _ in applied for name in scorer.metrics if name in now and then[name] is None}
+        late = any(_ends_at_a_time(scorer) for scorer in new.values())
+        wrong += [] if late else new
         whole = len(applied) == len(self.applicable[key[1]])
-        untold = bool(judged.unknown)
+        untold = bool(judged.unknown) or late
         if wrong or (not untold and not _agree(judged, cell, whole)):
             recorded, again = _told(cell.outcome, cell.cause, then), _told(judged.outcome, judged.cause, now)
             self.report.found("RESCORE", f"{_name(key)}: recorded {recorded}; scored again {again}", self.shown)
-        elif untold and any(then[name] is not None for name in judged.unknown or {}):
+        elif late or any(then[name] is not None for name in judged.unknown or {}):
             self.unsure += 1
         else:
             self.same += 1
@@ -227,6 +244,10 @@ class _Rescoring:
             self.report.skip(CHECK, f"no answer was scored again: {left}")
         else:
             self.report.passed(CHECK, told)
+
+
+def _ends_at_a_time(scorer: Scorer) -> bool:
+    return scorer.type in TIMED or scorer.type not in DETERMINISTIC or scorer.settings.get("mode") == "schema"
 
 
 def _agree(judged: Judgement, cell: Cell, whole: bool) -> bool:

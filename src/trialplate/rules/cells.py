@@ -32,6 +32,8 @@ CALLING_RUNNERS = HOSTED_RUNNERS | {"http", "python"}
 """Runners whose every answer came by a call that its line names. (`command` names its calls, and did not always.)"""
 FAR_END_RUNNERS = frozenset({"http", "command", "python", "agent"})
 """Runners whose far end is the thing under test: what it does once it was asked is its own."""
+RECORDED_RUNNERS = frozenset({"stand-in", "trace"})
+"""Runners that ask nobody: they read what was written before."""
 SCORED_AGAIN = frozenset({"scorer", "interrupted"})
 """Causes of an error after an answer: a resumed run scores that answer again and asks nobody."""
 MOST_REPLIES = 2
@@ -58,9 +60,9 @@ def micro(value: float) -> int | None:
 
 
 def under_test(configuration: Configuration) -> bool:
-    """Say whether the far end is the thing under test; also a package's or a person's own, unless a model is asked."""
-    own = configuration.plugin is not None and configuration.model_id is None
-    return own or configuration.runner in FAR_END_RUNNERS
+    """Say whether the far end is the thing under test: also whatever is not asked for a model by its id."""
+    unnamed = configuration.model_id is None and configuration.runner not in RECORDED_RUNNERS
+    return unnamed or configuration.runner in FAR_END_RUNNERS
 
 
 def serves(configuration: Configuration, served: str | None) -> bool:
@@ -208,16 +210,20 @@ class Board:
         wrong = None
         replayed = any(call.replayed for call in (*body.calls, *body.helper_calls))
         replies = body.private.replies
+        fresh = sum(map(len, replies.values()))
         if body.answer_of is None:
             cell.replayed = replayed
         else:  # nobody was asked but helpers: it is the earlier answer, as it came, with what they had replied
             cell.reasked, cell.replayed = cell.was_reasked, cell.replayed or replayed
+            fresh -= sum(map(len, cell.replies.values()))
             if cell.answer != (body.answer_of, body.private.answer) or body.calls:
                 wrong = f"scores again an answer that attempt {body.answer_of} did not leave unscored"
             if any(replies.get(name, ())[: len(items)] != items for name, items in cell.replies.items()):
                 wrong = "an earlier reply about the answer is not there any more"
         if any(len(items) > MOST_REPLIES for items in replies.values()):
             wrong = f"a helper replied more than {MOST_REPLIES} times about one answer"
+        if fresh > len(body.helper_calls):
+            wrong = "a helper replied more often than it was called"
         again = body.outcome == "error" and body.cause in SCORED_AGAIN and body.private.answer is not None
         cell.answer = (body.attempt, body.private.answer) if again else None
         cell.replies = replies if again else {}

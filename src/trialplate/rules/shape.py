@@ -53,6 +53,8 @@ def plan_problems(plan: Plan) -> Iterator[str]:
     scorers = [item.name for item in plan.scorers]
     if len(set(names)) != len(names) or len(set(scorers)) != len(scorers):
         yield "two configurations or two scorers share a name"
+    if any(len({tool.name for tool in item.tools}) < len(item.tools) for item in plan.configurations):
+        yield "a configuration has two tools of one name"
     if any(name not in names for line in plan.matrix for name in line.configurations):
         yield "the matrix names a configuration that is not in the plan"
     if any(name in RATES or draws_of(name) for item in plan.scorers for name in item.metrics):

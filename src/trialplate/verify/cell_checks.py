@@ -30,6 +30,8 @@ NOT_SERVED = frozenset(
     {"rejected_request", "http_status", "exit_status", "closed_connection", "timeout", "bad_reply", "too_long"}
 )
 """Causes without an answer, hence without a model's name."""
+AT_A_LIMIT = frozenset({"truncated", "max_turns"})
+"""What the outcome `limit` is for, and `failed` is not."""
 NEVER_ERROR = frozenset({"empty", "refusal", "truncated", "rejected_request", "too_long", "bad_format", "max_turns"})
 """What only a model can do: calling it an error would take its failures out of the count."""
 
@@ -49,6 +51,7 @@ class CellChecks:
             case: [item.pricing for item in plan.helpers if item.name in {s.helper for s in scorers}]
             for case, scorers in applicable.items()
         }
+        self.helped = {case: [s for s in scorers if s.helper] for case, scorers in applicable.items()}
         self.derivable = {case: all(s.type in PASS_FAIL_TYPES for s in scorers) for case, scorers in applicable.items()}
         self.sessions = 1
         """Times the run was opened."""
@@ -94,11 +97,21 @@ class CellChecks:
         self._values(body, where)
         if body.cost != cost_of(configuration.pricing, body.usage):
             self.report.found("COST", f"{_name(body)}: the cost is not the plan's prices times the tokens", where)
+        own_word = under_test(configuration) or configuration.runner == "trace"
+        told = body.usage is not None and (own_word or body.usage.cost_nano is not None) and not body.usage.declared
+        if told and body.answer_of is None:
+            self.report.found("COST", f"{_name(body)}: the far end's own count is not said to be one", where)
         self._helped(body, where)
 
     def _helped(self, body: TrialEnd, where: str) -> None:
-        """V17: what helpers cost follows from their price, where one price is in play."""
-        asked = self.helpers[body.trial[1]]
+        """V17: what helpers cost follows from their price, where one price is in play; who measured had a helper."""
+        asked, scorers, replies = self.helpers[body.trial[1]], self.helped[body.trial[1]], body.private.replies
+        unheard = body.cause in (None, "scorer") and any(
+            s.metric in body.metrics and not (replies.get(s.name) if s.type == "judge" else body.helper_calls)
+            for s in scorers
+        )
+        if unheard or replies.keys() - {s.name for s in scorers}:
+            self.report.found("CELL-VALUE", f"{_name(body)}: what its judges replied is not what they measured", where)
         wanted = cost_of(asked[0], body.helper_usage) if len(asked) == 1 and body.helper_calls else None
         told = (body.helper_usage, body.helper_cost) != (None, None) and not body.helper_calls
         if told or (body.helper_calls and not asked) or (len(asked) == 1 and body.helper_cost != wanted):
@@ -174,16 +187,19 @@ class CellChecks:
 
     def _verdict_problem(self, body: TrialEnd, values: dict[str, int | None]) -> str | None:
         """Return what the outcome contradicts, if anything."""
-        own = body.cause in OWN_CAUSES
+        own, configuration = body.cause in OWN_CAUSES, self.configurations[body.trial[0]]
         if body.outcome == "error":
-            far_end = under_test(self.configurations[body.trial[0]])
             if body.verdict or body.cause is None:
                 return "an error has a verdict, or no cause"
-            if body.cause in NEVER_ERROR or (far_end and own and not body.retry):
+            if body.cause in NEVER_ERROR or (own and under_test(configuration) and not body.retry):
                 return "an error for what the model, or the thing under test, did itself"
             return None
         if body.finish == "length" and body.outcome != "limit":
             return "cut off at its token limit, and yet not a limit"
+        if own and (body.cause in AT_A_LIMIT) != (body.outcome == "limit"):
+            return f"{body.outcome} for {body.cause}"
+        if body.cause == "bad_format" and configuration.structured in (None, "none"):
+            return "not in its form, and it was asked for none"
         if body.cause is not None and not own:
             return f"{body.outcome} for a cause that is the infrastructure's"
         if body.outcome == "needs_input" or (body.outcome != "passed" and own):

@@ -7,6 +7,7 @@ Content is whole or withheld: if content.jsonl is there, every commitment of pla
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Callable, Iterator, Set
 from pathlib import Path
@@ -24,7 +25,7 @@ from trialplate.verify.record_view import RecordView, plan_commitments
 
 __all__ = ["SHORTEST_LEAK", "check_content", "leak_in", "openings", "public_commitments", "public_text"]
 
-MAX_LINE = 64 * 1024 * 1024
+MAX_LINE = MAX_BLOB = 64 * 1024 * 1024
 _ASKED = frozenset({"input", "files", "trace"})
 SHORTEST_LEAK = 16
 """Shorter texts (yes, 42, Paris) stand in the open by chance."""
@@ -55,7 +56,7 @@ def check_content(record: RecordView, ledger: LedgerView, report: Report) -> Non
     """Check every opening against the commitments, and every private text against what is public."""
     shown = f"runs/{record.run_id}"
     public = public_commitments(record.plan)
-    left_out = {key[:2] for key, cell in record.board.cells.items() if cell.incompatible}
+    settled = {(*key[:2], cell.incompatible) for key, cell in record.board.cells.items() if cell.settled}
     try:
         for case in record.plan.test_set.cases:
             held = case.opening
@@ -63,12 +64,12 @@ def check_content(record: RecordView, ledger: LedgerView, report: Report) -> Non
                 message = f"the public case {case.id} is not what was committed"
                 report.found("CONTENT-MISMATCH", message, f"{shown}/plan.json")
             elif held is not None:
-                _check_case(case, held.value, record, left_out, report)
+                _check_case(case, held.value, record, settled, report)
         _check_blobs(record.folder / "content", shown, report)
         if not (record.folder / "content.jsonl").exists():
             report.skip("V16", f"content withheld: {len(record.commitments)} commitments are not opened here")
             return
-        _check_openings(record, public, left_out, _Leaks(record, ledger), report)
+        _check_openings(record, public, settled, _Leaks(record, ledger), report)
         if not _ends_in_newline(record.folder / "content.jsonl"):
             report.found("CONTENT-UNUSED", "a torn last line opens nothing", f"{shown}/content.jsonl", note=True)
     except (FormatError, VerificationError, OSError) as error:
@@ -83,16 +84,14 @@ def _check_blobs(folder: Path, shown: str, report: Report) -> None:
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if re.fullmatch("[0-9a-f]{64}", path.name):
             where = f"{shown}/content/{path.name}"
-            digest = hashlib.sha256()
             with open_regular(path, where) as file:
-                while piece := file.read(1 << 20):
-                    digest.update(piece)
-            if digest.hexdigest() != path.name:
-                report.found("CONTENT-MISMATCH", "its bytes do not have the digest that it is called by", where)
+                fits = os.fstat(file.fileno()).st_size <= MAX_BLOB
+                if not fits or hashlib.file_digest(file, "sha256").hexdigest() != path.name:
+                    report.found("CONTENT-MISMATCH", "its bytes do not have the digest that it is called by", where)
 
 
 def _check_openings(
-    record: RecordView, public: set[str | None], left_out: Set[tuple[str, str]], leaks: _Leaks, report: Report
+    record: RecordView, public: set[str | None], settled: Set[tuple[str, str, bool]], leaks: _Leaks, report: Report
 ) -> None:
     shown = f"runs/{record.run_id}"
     missing = set(record.commitments)
@@ -112,7 +111,7 @@ def _check_openings(
         unused += commitment not in missing
         missing.discard(commitment)
         if commitment in cases:
-            asks(cases[commitment], _check_case(cases[commitment], value, record, left_out, report))
+            asks(cases[commitment], _check_case(cases[commitment], value, record, settled, report))
         if commitment in asked:
             asks(asked[commitment], value)
         leaked = None if commitment in public else leaks.of(value, of_plan=commitment in of_plan)
@@ -129,12 +128,12 @@ def _check_openings(
 
 
 def _check_case(
-    case: PlanCase, value: Json, record: RecordView, left_out: Set[tuple[str, str]], report: Report
+    case: PlanCase, value: Json, record: RecordView, settled: Set[tuple[str, str, bool]], report: Report
 ) -> Json:
     """Check that plan and record say of a case what the committed case says, since rules go by it.
 
     Args:
-        left_out: configurations and cases of the record's trials that are incompatible.
+        settled: configurations and cases of the record's trials, and whether they are incompatible.
 
     Returns:
         What it asks.
@@ -145,8 +144,10 @@ def _check_case(
         message = f"case {case.id} was committed with another id, kind, suite or other tags than the plan shows"
         report.found("CONTENT-MISMATCH", message, f"{shown}/plan.json")
     for item in record.plan.configurations:
-        if (item.name, case.id) in left_out and incompatible(held, item) is None:
-            message = f"{item.name} {case.id}: left out as incompatible, and there is nothing that it does not take"
+        asked = incompatible(held, item) is None
+        if (item.name, case.id, asked) in settled:
+            said = "left out as incompatible, and there is nothing" if asked else "asked, and there is something"
+            message = f"{item.name} {case.id}: {said} that it does not take"
             report.found("CELL-VALUE", message, f"{shown}/record.jsonl")
     return held.asked
 

@@ -13,7 +13,7 @@ from small_runs import asked, configuration, scorer
 
 from trialplate.engine.attempt import judge_answer, judge_failure, part_reasoning, quantised, retry_delay_s
 from trialplate.record.values import AnswerRule, Case, Retry
-from trialplate.rules.cells import FAR_END_RUNNERS, micro
+from trialplate.rules.cells import FAR_END_RUNNERS, HOSTED_RUNNERS, micro
 from trialplate.runners.base import Answer, Failure, FailureKind
 from trialplate.scorers.base import Score, ScorerError
 
@@ -53,7 +53,9 @@ STATUSES: dict[int, tuple[tuple[str, str, bool], tuple[str, str, bool]]] = {
 def judged(kind: Any, runner: str, **fields: Any) -> Any:
     """Judge a failure of a runner."""
     failure = Failure(kind, "it failed", **{"sent": True, **fields})
-    return judge_failure(failure, configuration(runner=runner), [scorer("correct"), scorer("grounded")])
+    model_id = "m" if runner in HOSTED_RUNNERS else None
+    asked = configuration(runner=runner, model_id=model_id)
+    return judge_failure(failure, asked, [scorer("correct"), scorer("grounded")])
 
 
 def test_failure_table_has_every_kind() -> None:

@@ -130,11 +130,12 @@ def test_end_contradiction_is_found_and_told(fields: dict[str, Any], told: str) 
 
 
 @pytest.mark.parametrize("cause", sorted(get_args(Cause)))
-@pytest.mark.parametrize("runner", ["openai-compatible", "command"])
+@pytest.mark.parametrize("runner", ["openai-compatible", "command", "of-nobody"])
 def test_end_error_of_the_thing_under_test_is_no_outage(cause: Any, runner: str) -> None:
     """A far end that is itself under test cannot have its failures called outages, unless another attempt follows."""
-    plan = plan_of(1, configurations=[configuration(runner=runner)])
-    own = cause in NEVER_ERROR or (runner in FAR_END_RUNNERS and cause in OWN_CAUSES)
+    model_id = "m" if runner == "openai-compatible" else None
+    plan = plan_of(1, configurations=[configuration(runner=runner, model_id=model_id)])
+    own = cause in NEVER_ERROR or (model_id is None and cause in OWN_CAUSES)
     metrics = {"correct": 1.0} if cause == "scorer" else {}
     found = codes(plan, outcome="error", cause=cause, metrics=metrics)
     assert ("CELL-VERDICT" in found) == own
@@ -510,14 +511,29 @@ def test_end_with_a_judge_holds() -> None:
         ({"helper_cost": Money(nano=20_001, currency="USD")}, "COST"),
         ({"helper_cost": None}, "COST"),
         ({"helper_usage": None}, "COST"),
-        ({"helper_calls": ()}, "COST"),
+        ({"helper_calls": (), "private": Private(answer=ANSWER)}, "COST+CELL-VALUE"),
+        ({"helper_calls": ()}, "ATTEMPT-ORDER"),
+        ({"private": Private(answer=ANSWER)}, "CELL-VALUE"),
+        ({"private": Private(answer=ANSWER, replies={"correct": REPLIES[:1], "other": ()})}, "CELL-VALUE"),
+        ({"private": Private(answer=ANSWER, replies={"other": REPLIES[:1]})}, "CELL-VALUE"),
+        ({"private": Private(answer=ANSWER, replies={"correct": REPLIES[:2]})}, "ATTEMPT-ORDER"),
         ({"helper_calls": (REPLAYED,)}, "REPLAY-FLAG"),
         ({"private": Private(answer=ANSWER, replies={"correct": REPLIES})}, "ATTEMPT-ORDER"),
     ],
 )
 def test_end_contradiction_about_a_helper_is_found(change: dict[str, Any], code: str) -> None:
     """Money that does not follow, a replay in a live run, and a third reply."""
-    assert codes(JUDGED, **{**HELPED, **change}) == {code}
+    assert codes(JUDGED, **{**HELPED, **change}) == set(code.split("+"))
+
+
+def test_end_of_a_similarity_without_a_call_is_found() -> None:
+    """An embedder's vectors are not kept; that it was asked is."""
+    plan = JUDGED.replace(scorers=(scorer(type="similarity", helper="j"),))
+    near = {**HELPED, "metrics": {"correct": 1.0}, "private": Private(answer=ANSWER)}
+    assert codes(plan, **near) == set()
+    alone = {"helper_calls": (), "helper_usage": None, "helper_cost": None}
+    assert codes(plan, **{**near, **alone}) == {"CELL-VALUE"}
+    assert codes(plan, outcome="failed", cause="refusal", metrics={"correct": 0.0}) == set(), "nobody was asked"
 
 
 def test_end_that_asks_a_helper_of_a_plan_without_one_is_found() -> None:
