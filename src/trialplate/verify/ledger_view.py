@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical
@@ -32,6 +32,8 @@ from trialplate.verify.known import Known
 from trialplate.verify.log_file import MAX_NOTE, LogFile, Signed, claimed_size, read_checkpoint, read_small, typed_entry
 
 __all__ = ["LedgerEntry", "LedgerView", "Reader", "read_ledger"]
+
+T = TypeVar("T")
 
 
 class Reader(Value, kw_only=False):
@@ -58,25 +60,25 @@ class LedgerEntry(Value, kw_only=False):
         return EntryRef(seq=self.seq, digest=canonical.digest(self.line))
 
 
-class LedgerView:
+class LedgerView(Value, kw_only=False):
     """A ledger that was read up to its checkpoint, or the one entry of it that a record alone carries."""
 
-    def __init__(
-        self,
-        folder: Path,
-        origin: str,
-        keys: list[PublicKey],
-        signed: Signed,
-        entries: list[LedgerEntry],
-        whole: bool = True,
-    ) -> None:
-        self.folder = folder
-        self.origin = origin
-        self.keys = keys
-        """The key that signs it; none where a record stands alone and nobody named one."""
-        self.signed = signed
-        self.entries = entries
-        self.whole = whole
+    folder: Path
+    origin: str
+    keys: Sequence[PublicKey]
+    """The key that signs it; none where a record stands alone and nobody named one."""
+    signed: Signed
+    entries: Sequence[LedgerEntry]
+    whole: bool = True
+
+    def place(self, seq: int) -> str:
+        """Return where an entry stands."""
+        return f"{self.folder.name}/entries.jsonl:{seq + 1}"
+
+    def body_at(self, seq: int, kind: type[T]) -> T | None:
+        """Return the body of an entry, if there is one and it is of this type."""
+        body = self.entries[seq].body if seq < len(self.entries) else None
+        return body if isinstance(body, kind) else None
 
     def bodies(self, kind: type, run_id: str | None = None, before: int | None = None) -> Iterator[LedgerEntry]:
         """Yield the entries of a type, of one run, before an entry number."""
@@ -257,7 +259,7 @@ def _check_commits(view: LedgerView, report: Report) -> None:
     """V08: every run names a test set and a pass mark that were committed before it."""
     starts = view.starts()
     for start in starts:
-        where = f"{view.folder.name}/entries.jsonl:{start.seq + 1}"
+        where = view.place(start.seq)
         body: RunStart = start.body
         mark = _committed(view, body.pass_mark, CommitPassMark, start.seq, "MARK-AFTER-RESULTS", where, report)
         _committed(view, body.test_set, CommitTestSet, start.seq, "TESTSET-AFTER-RESULTS", where, report)
@@ -265,10 +267,9 @@ def _check_commits(view: LedgerView, report: Report) -> None:
             report.found("MARK-MISMATCH", "the run's pass mark was committed for another test set", where)
     for entry in view.bodies(CommitPassMark):
         for problem in mark_problems(entry.body.mark):
-            report.found("SCHEMA", problem, f"{view.folder.name}/entries.jsonl:{entry.seq + 1}")
-        if entry.body.digest != canonical.digest_value(_mark_json(entry)):
-            where = f"{view.folder.name}/entries.jsonl:{entry.seq + 1}"
-            report.found("MARK-MISMATCH", "the digest is not that of the mark beside it", where)
+            report.found("SCHEMA", problem, view.place(entry.seq))
+        if entry.body.digest != canonical.digest_value(canonical.decode(entry.line)["body"]["mark"]):
+            report.found("MARK-MISMATCH", "the digest is not that of the mark beside it", view.place(entry.seq))
     report.passed("V08", f"{counted(len(starts), 'run')}, each after the test set and the pass mark it names")
 
 
@@ -286,16 +287,11 @@ def _check_runs(view: LedgerView, report: Report) -> None:
         elif before == "ended" and entry.type in ("run.progress", "run.end"):
             wrong = f"{entry.type} after run.end, without run.resume"
         if wrong is not None:
-            where = f"{view.folder.name}/entries.jsonl:{entry.seq + 1}"
-            report.found("ENTRY-ORDER", f"{wrong} of run {run_id}", where)
+            report.found("ENTRY-ORDER", f"{wrong} of run {run_id}", view.place(entry.seq))
         if isinstance(entry.body, RunEnd):
             state[run_id] = "ended"
         elif before is None or entry.type == "run.resume":
             state[run_id] = "open"
-
-
-def _mark_json(entry: LedgerEntry) -> Any:
-    return canonical.decode(entry.line)["body"]["mark"]
 
 
 def _committed(

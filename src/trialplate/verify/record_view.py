@@ -169,15 +169,10 @@ def _check_plan(raw: bytes, plan: Plan, entry: LedgerEntry, ledger: LedgerView, 
     report.passed("V02", f"the plan has the digest that was started{what}")
 
 
-def _body(ledger: LedgerView, seq: int, kind: type) -> Any | None:
-    body = ledger.entries[seq].body if seq < len(ledger.entries) else None
-    return body if isinstance(body, kind) else None
-
-
 def _check_commitments(plan: Plan, start: RunStart, ledger: LedgerView, where: str, report: Report) -> None:
     """V02: the plan holds the test set and the pass mark that were committed."""
-    _check_test_set(plan, _body(ledger, start.test_set.seq, CommitTestSet), where, report)
-    mark = _body(ledger, start.pass_mark.seq, CommitPassMark)
+    _check_test_set(plan, ledger.body_at(start.test_set.seq, CommitTestSet), where, report)
+    mark = ledger.body_at(start.pass_mark.seq, CommitPassMark)
     if mark is None or mark.mark != plan.pass_mark:
         report.found("MARK-MISMATCH", "its pass mark is not the one that was committed", where)
 

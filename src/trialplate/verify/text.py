@@ -180,6 +180,7 @@ def choice_lines(decision: Decision, choice: Choice, choose: Choose) -> Iterator
         yield f"  {contender_text(item, choose)}"
 
 
+_HOLDS = {"pass": "holds", "fail": "does not hold", "inconclusive": "cannot be told"}
 _YES = {"pass": "yes", "fail": "no", "inconclusive": "cannot be told"}
 _OPEN = {
     "eligibility_open": "whether one passes that would come first is not known",
@@ -201,7 +202,7 @@ def chosen_text(choice: Choice) -> str:
 
 def within_text(choose: Choose, result: RuleResult) -> str:
     """Return how far a configuration is from its reference, in words."""
-    word = {"pass": "holds", "fail": "does not hold", "inconclusive": "cannot be told"}[result.result]
+    word = _HOLDS[result.result]
     among = {"all": "all", "floors_met": "those that meet the rules"}[choose.best_among]
     beside = f"the best of {among}" if choose.against == "best" else choose.against
     if result.threshold is None:
@@ -241,7 +242,7 @@ def contender_text(item: Contender, choose: Choose) -> str:
 
 def rule_text(rule: Rule, result: RuleResult, errors: str) -> str:
     """Return one rule's numbers in words; `errors` is the mark's policy on unknown cells."""
-    word = {"pass": "holds", "fail": "does not hold", "inconclusive": "cannot be told"}[result.result]
+    word = _HOLDS[result.result]
     if rule.must_pass is not None:
         named = f"; {', '.join(map(visible, result.failing))}" if result.failing else ""
         many = f"{counted(result.cases, 'case')}{selector_text(rule.must_pass)}"
@@ -257,7 +258,7 @@ def rule_text(rule: Rule, result: RuleResult, errors: str) -> str:
 
 def copy_text(rule: Rule, result: RuleResult, copy: CopyResult, errors: str) -> str:
     """Return what one copy of a rule came to, in words."""
-    word = {"pass": "holds", "fail": "does not hold", "inconclusive": "cannot be told"}[copy.result]
+    word = _HOLDS[copy.result]
     fields = {name: value for name, value in copy.__dict__.items() if name != "value"}
     alone = result.replace(copies=(), **fields)
     return f"{span_text(alone)}; it {word} ({margin_text(rule, alone, errors)})"
