@@ -243,6 +243,13 @@ def test_keys_of_the_author_language_stand_in_its_document() -> None:
     assert {str(refusal.path[-1]) for refusal in LATER} - named == set()
 
 
+@pytest.mark.parametrize("page", sorted((DOCS / "formats").glob("*.md")), ids=lambda page: page.name)
+def test_clause_has_a_number_of_its_own(page: Path) -> None:
+    """Other documents, the code and the changelog refer to clauses by number; within a section they count up."""
+    found = [(int(a), int(b)) for a, b in re.findall(r"^(\d+)\.(\d+)(?: |$)", page.read_text("utf-8"), re.MULTILINE)]
+    assert found == sorted(set(found))
+
+
 def test_every_decision_is_listed_once_and_in_order() -> None:
     """By its number, from 1 on without a gap, and under the beginning of its title."""
     listed = re.findall(r"^\| \[(\d+)\]\(([^)]+)\) \| ([^(|]+?) (?:\(.*\) )?\|$", read("adr/README.md"), re.MULTILINE)
