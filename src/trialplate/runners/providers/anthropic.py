@@ -36,7 +36,6 @@ tool use", "Server tools", "Vision", "PDF support", "Streaming messages"; read 2
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -50,7 +49,7 @@ from trialplate.record.values import Configuration
 from trialplate.runners.base import Answer, Failure, Request, ToolCall
 from trialplate.runners.providers import anthropic_stream, prompts, replies
 from trialplate.runners.providers.anthropic_body import SUBMIT, body_of
-from trialplate.runners.providers.replies import count, is_short, sendable, snippet
+from trialplate.runners.providers.replies import count, is_short, json_text, sendable, snippet
 from trialplate.transport.http import HttpRequest
 
 __all__ = ["RESERVED", "build_request", "check_configuration", "key_headers", "parse_reply"]
@@ -169,7 +168,7 @@ def _answer(value: dict[str, Any], headers: Mapping[str, str], body: bytes) -> A
     finish = "length" if stop in _CUT else stop
     texts = [block["text"] for block in blocks if block.get("type") == "text" and isinstance(block.get("text"), str)]
     uses = [block for block in blocks if block.get("type") == "tool_use"]
-    submitted = [_json(block.get("input")) for block in uses if block.get("name") == SUBMIT]
+    submitted = [json_text(block.get("input")) for block in uses if block.get("name") == SUBMIT]
     open_ = stop in _OPEN and not submitted
     calls = [] if not open_ else [_call(block, value, headers, body) for block in uses]
     paused = open_ and stop == "pause_turn"
@@ -193,7 +192,7 @@ def _call(block: dict[str, Any], value: dict[str, Any], headers: Mapping[str, st
     if not isinstance(name, str) or not isinstance(label, str):
         message = f"a call of a tool has no id or no name: {snippet(body)}"
         raise _failure("bad_reply", message, value, headers, body)
-    return ToolCall(id=sendable(label), name=name, arguments=_json(block.get("input")))
+    return ToolCall(id=sendable(label), name=name, arguments=json_text(block.get("input")))
 
 
 def _replay(value: dict[str, Any], blocks: list[dict[str, Any]], headers: Mapping[str, str], body: bytes) -> list[Json]:
@@ -202,10 +201,6 @@ def _replay(value: dict[str, Any], blocks: list[dict[str, Any]], headers: Mappin
     if first_flaw(kept) is not None:
         raise _failure("bad_reply", f"the reply holds what cannot be sent back: {snippet(body)}", value, headers, body)
     return kept
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _transcript(
@@ -227,15 +222,15 @@ def _transcript(
     if beside:
         found["beside"] = canonical.text_out("".join(beside))
     if uses:
-        found["tool_calls"] = canonical.text_out(_json(uses))
+        found["tool_calls"] = canonical.text_out(json_text(uses))
     if others:
         found["ignored_parts"] = [kind if is_short(kind) else "unknown" for kind in others]
     if replies.reason_of(value.get("stop_reason")) in _CUT:
         found["stop_reason"] = value["stop_reason"]
     if isinstance(value.get("usage"), dict) and _billed_by_use(value["usage"]):
-        found["usage"] = canonical.text_out(_json(value["usage"]))
+        found["usage"] = canonical.text_out(json_text(value["usage"]))
     if value.get("stop_details") is not None:
-        found["stop_details"] = canonical.text_out(_json(value["stop_details"]))
+        found["stop_details"] = canonical.text_out(json_text(value["stop_details"]))
     return found or None
 
 

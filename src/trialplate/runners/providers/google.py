@@ -33,7 +33,6 @@ calls `responseMimeType` and `responseJsonSchema` superseded by `responseFormat`
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -47,7 +46,7 @@ from trialplate.record.values import Configuration
 from trialplate.runners.base import Answer, Failure, Request, ToolCall
 from trialplate.runners.providers import prompts, replies
 from trialplate.runners.providers.google_body import body_of
-from trialplate.runners.providers.replies import count, is_short, sendable, snippet
+from trialplate.runners.providers.replies import count, is_short, json_text, sendable, snippet
 from trialplate.transport.http import HttpRequest
 
 __all__ = ["RESERVED", "build_request", "check_configuration", "key_headers", "parse_reply"]
@@ -190,7 +189,7 @@ def _calls(asked: list[Any], value: dict[str, Any], headers: Mapping[str, str], 
             message = f"a call of a function has no name: {snippet(body)}"
             raise _failure("bad_reply", message, value, headers, body)
         label = call["id"] if isinstance(call.get("id"), str) and call["id"] else f"call_{number}"
-        calls.append(ToolCall(id=sendable(label), name=call["name"], arguments=_json(call.get("args", {}))))
+        calls.append(ToolCall(id=sendable(label), name=call["name"], arguments=json_text(call.get("args", {}))))
     return calls
 
 
@@ -201,10 +200,6 @@ def _replay(content: dict[str, Any], value: dict[str, Any], headers: Mapping[str
     return replay
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _transcript(candidate: dict[str, Any], parts: list[dict[str, Any]], uses: list[Any]) -> Json | None:
     """Return what came with the text and is no answer, in a form that canonical JSON can hold."""
     found: dict[str, Json] = {}
@@ -213,7 +208,7 @@ def _transcript(candidate: dict[str, Any], parts: list[dict[str, Any]], uses: li
     if "".join(thoughts):
         found["reasoning"] = canonical.text_out("".join(thoughts))
     if uses:
-        found["tool_calls"] = canonical.text_out(_json(uses))
+        found["tool_calls"] = canonical.text_out(json_text(uses))
     if others:
         found["ignored_parts"] = [kind if is_short(kind) else "unknown" for kind in others]
     if isinstance(candidate.get("finishMessage"), str):

@@ -16,7 +16,6 @@ choices are what routers in front of other models add; `thinking` parts are Mist
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,7 +26,7 @@ from trialplate.record.flaws import MAX_INTEGER, first_flaw
 from trialplate.record.frozen import Json
 from trialplate.runners.base import Answer, Failure, ToolCall
 from trialplate.runners.providers import openai_stream, replies
-from trialplate.runners.providers.replies import count, is_short, sendable, snippet
+from trialplate.runners.providers.replies import count, is_short, json_text, sendable, snippet
 
 __all__ = ["Reading", "parse_reply"]
 
@@ -143,7 +142,7 @@ class _Reply:
             name = item["id"] if isinstance(item.get("id"), str) and item["id"] else f"call_{number}"
             arguments = about.get("arguments")
             if not isinstance(arguments, str):  # Mistral's may be the object itself
-                arguments = "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
+                arguments = "" if arguments is None else json_text(arguments)
             made.append(ToolCall(id=sendable(name), name=about["name"], arguments=arguments))
             kept.append({**{key: item[key] for key in item if key != "index"}, "id": name})
         replay = sendable({**message, "tool_calls": kept})
@@ -183,7 +182,7 @@ def _transcript(message: dict[str, Any], thoughts: str, others: list[str]) -> Js
         if isinstance(said, str) and said:
             found.setdefault("reasoning", canonical.text_out(said))
     if message.get("tool_calls"):
-        found["tool_calls"] = canonical.text_out(json.dumps(message["tool_calls"], ensure_ascii=False))
+        found["tool_calls"] = canonical.text_out(json_text(message["tool_calls"]))
     return found or None
 
 

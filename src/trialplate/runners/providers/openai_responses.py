@@ -18,7 +18,6 @@ API description of 2026-08-21); guides "Conversation state", "Function calling",
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,7 +28,7 @@ from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration
 from trialplate.runners.base import Answer, Attachment, Failure, Request, Tool, ToolCall
 from trialplate.runners.providers import prompts, replies
-from trialplate.runners.providers.replies import count, is_short, sendable, snippet
+from trialplate.runners.providers.replies import count, is_short, json_text, sendable, snippet
 from trialplate.transport.http import HttpRequest
 
 __all__ = ["build_request", "check_configuration", "parse_reply"]
@@ -235,7 +234,7 @@ def _transcript(items: list[dict[str, Any]], comments: str) -> Json | None:
     if comments:
         found["commentary"] = canonical.text_out(comments)
     if calls:
-        found["tool_calls"] = canonical.text_out(json.dumps(calls, ensure_ascii=False))
+        found["tool_calls"] = canonical.text_out(json_text(calls))
     return found or None
 
 

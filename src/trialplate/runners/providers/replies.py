@@ -16,7 +16,8 @@ from trialplate.record.flaws import MAX_INTEGER
 from trialplate.runners.base import Failure
 
 __all__ = ["SNIPPET", "UNREADABLE", "count", "error_code", "error_text", "event_data", "failure", "is_short"]
-__all__ += ["read_json", "reason_of", "request_ids", "require_object", "sendable", "shown", "snippet", "unreadable"]
+__all__ += ["json_text", "read_json", "reason_of", "request_ids", "require_object", "sendable", "shown", "snippet"]
+__all__ += ["unreadable"]
 
 SNIPPET = 200
 """Characters of a foreign text that a message quotes."""
@@ -167,6 +168,11 @@ def sendable(value: Any) -> Any:
     if isinstance(value, dict):
         return {sendable(name): sendable(item) for name, item in value.items()}
     return value
+
+
+def json_text(value: Any) -> str:
+    """Return a value of a reply as a text of JSON, with whatever characters it holds."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def snippet(body: bytes) -> str:
