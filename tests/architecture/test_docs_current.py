@@ -250,6 +250,15 @@ def test_clause_has_a_number_of_its_own(page: Path) -> None:
     assert found == sorted(set(found))
 
 
+@pytest.mark.parametrize("room", ["spec", "engine"])
+def test_larger_room_has_each_of_its_files_on_the_map(room: str) -> None:
+    """Whoever looks for a thing in a room of many files finds its file by its task."""
+    section = read("architecture.md").partition("## Where things stand")[2].partition("\n## ")[0]
+    rows = "".join(line for line in section.splitlines(keepends=True) if line.startswith(f"| `{room}`"))
+    files = {file.stem for file in (ROOT / "src" / "trialplate" / room).glob("*.py")} - {"__init__"}
+    assert files - set(re.findall(r"`([a-z_]+)`", rows)) == set()
+
+
 def test_every_decision_is_listed_once_and_in_order() -> None:
     """By its number, from 1 on without a gap, and under the beginning of its title."""
     listed = re.findall(r"^\| \[(\d+)\]\(([^)]+)\) \| ([^(|]+?) (?:\(.*\) )?\|$", read("adr/README.md"), re.MULTILINE)
