@@ -110,8 +110,8 @@ class Purse:
 class Allowance:
     """What the helpers of one attempt may spend.
 
-    What was reserved with the attempt covers the calls that are expected. A call that may be billed though it failed, and
-    an answer longer than was expected, take more: that is reserved before the call, or the call is not made.
+    What was reserved with the attempt covers the calls that are expected. A call that may be billed though it failed,
+    and an answer longer than was expected, take more: that is reserved before the call, or the call is not made.
     """
 
     def __init__(self, purse: Purse, reserved: int) -> None:
