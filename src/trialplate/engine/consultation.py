@@ -264,16 +264,24 @@ class Consultation:
             request_id=self._request_id(),
         )
 
+    async def _call(self, helper: Helper, request: Request, question: Question) -> Answer:
+        """Make one call; nobody knows what one costs that is cut off."""
+        try:
+            return await helper.ask(request, question)
+        except asyncio.CancelledError:
+            self._spent.setdefault(helper.configuration.name, _Spent()).unknown = True
+            raise
+
     async def _paced(self, helper: Helper, request: Request, question: Question) -> Answer:
         """Make one call when its turn has come, and say how it went to whoever keeps the pace."""
         meter = None if self._pace is None else self._pace.meter(helper.configuration.name)
         if meter is None or helper.recorded(request, question):
-            return await helper.ask(request, question)
+            return await self._call(helper, request, question)
         tokens = sum(_bound(helper, request, question)) if meter.counts_tokens else 0
         await own_turn(meter, tokens)
         wave = meter.begin(tokens, time.monotonic())
         try:
-            answer = await helper.ask(request, question)
+            answer = await self._call(helper, request, question)
         except Failure as failure:
             now = time.monotonic()
             if failure.kind == "http_status" and failure.status in REFUSALS:
