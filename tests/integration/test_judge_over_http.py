@@ -141,7 +141,9 @@ def test_judge_that_is_down_leaves_cells_unknown_with_its_own_words(name: str, t
     found = ends(made)
     assert {(end["outcome"], end["cause"]) for end in found} == {("error", "scorer")}
     assert all("metrics" not in end and set(end["unknown"].values()) == {"scorer"} for end in found)
-    assert all(end["helper_cost"]["nano"] == 0 and len(end["helper_calls"]) == tries for end in found)
+    assert all(len(end["helper_calls"]) == tries for end in found)
+    free = None if name == "http_judge_down" else {"currency": "USD", "nano": 0}  # refused as it stood, or who knows
+    assert all(end.get("helper_cost") == free for end in found)
     assert any(words in str(value) and "grader" in str(value) for value in opened(made).values())
     gate = made("gate", "latest", "--model", "m")
     assert (gate.code, gate.out.split()[0]) == (1, "INCONCLUSIVE")
@@ -371,3 +373,65 @@ def test_embedder_whose_vectors_cannot_be_compared_leaves_the_cell_unknown(tmp_p
     assert end["unknown"] == {"near": "scorer"}
     assert end["metrics"]["correct"] == 1
     assert "helper_cost" not in end, "the embedder has no price, so the sum is unknown"
+
+
+def test_trials_whose_judge_has_said_its_last_word_do_not_end_a_resumed_run(tmp_path: Path) -> None:
+    """Six answers stay without a verdict for good; a resumed run gets beyond them to those that nobody asked yet."""
+    with serving(answer=judged("NO")) as server:
+        made = project(tmp_path, server.url, cases=8)
+        assert made("run", "--yes", "--jobs", "1").code == 4
+        begun, port = len(ends(made)), server.port
+    assert begun == 5, "it stops where one answer after the other cannot be measured"
+
+    server = ChatServer(answer=judged(GOOD))
+    with serving_at(server, port):
+        assert made("resume", "latest", "--jobs", "1").code == 4
+        assert (len(asked(server)), len(asked(server, "m-small"))) == (3, 3)
+    closed = json.loads((made.last / "record.jsonl").read_text(encoding="utf-8").splitlines()[-1])["body"]
+    assert (closed["reason"], closed["counts"]["passed"], closed["counts"]["error"]) == ("complete", 3, 5)
+    assert made("verify", "latest", "--rescore").code == 0
+
+
+@pytest.mark.parametrize("stated", [True, False], ids=["stated", "longer than guessed"])
+def test_no_call_of_a_judge_begins_that_could_go_beyond_the_budget(tmp_path: Path, stated: bool) -> None:
+    """Calls that were reset, and are billed all the same, and answers longer than any bound: the books stay within it."""
+    limits = ", settings: {max_tokens: 20}"
+    prices = {"m-small": (1000, 1000), "j-large": (5000, 25_000)}
+    billed = {"nano": 0, "judge": 0}
+
+    def instead(body: Any) -> Any:
+        model = body["model"]
+        judge = model == "j-large"
+        said, out = (GOOD, 20) if judge else ("Paris " * (15 if stated else 5000), 20 if stated else 4096)
+        sent = len(json.dumps(body["messages"], ensure_ascii=False).encode()) // 4
+        billed["nano"] += sent * prices[model][0] + out * prices[model][1]
+        billed["judge"] += judge
+        if judge and billed["judge"] % 7:
+            return {"close": "rst"}
+        reply = completion(said, model=model)
+        return {
+            "json": {**reply, "usage": {"prompt_tokens": sent, "completion_tokens": out, "total_tokens": sent + out}}
+        }
+
+    with serving(instead=instead) as server:
+        made = project(tmp_path, server.url, model=limits if stated else "", helper=f"{PRICED}{limits}")
+        made.set_plan(made.root.joinpath("trialplate.yaml").read_text(encoding="utf-8").replace("ies: 1", "ies: 12"))
+        plan = made("run", "--json").json
+        limit = sum(item["cost"]["nano"] for item in (*plan["estimate"], *plan["helpers"])) // 3
+        for command in (["run", "--yes"], ["resume", "latest"], ["resume", "latest"]):
+            assert made(*command, "--jobs", "2", "--max-cost", f"{limit / 1e9:.9f}").code == 4
+    assert billed["judge"]
+    assert billed["nano"] <= limit
+    assert any("the budget has no room for the call" in str(value) for value in opened(made).values())
+    assert made("verify", "latest").code == 0
+
+
+def test_judge_without_its_key_leaves_neither_key_nor_ledger(tmp_path: Path) -> None:
+    """What the first verdict would need is looked at before anything is made, and named with its place."""
+    made = project(tmp_path, "http://127.0.0.1:9/v1")
+    path = made.root / "trialplate.yaml"
+    text = path.read_text(encoding="utf-8").split("helpers:")
+    made.set_plan(text[0] + "helpers:" + text[1].replace("CHAT_KEY", "JUDGE_KEY"))
+    said = made("run", "--yes")
+    assert (said.code, "JUDGE_KEY" in said.err, "trialplate.yaml:7" in said.err) == (2, True, True)
+    assert not (made.ledger.exists() or (made.home / "keys").exists())

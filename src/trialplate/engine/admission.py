@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
-from trialplate.engine.budget import Purse, charge
+from trialplate.engine.budget import Allowance, Purse, charge
 from trialplate.engine.open_trial import OpenTrial, Step
 from trialplate.engine.pace import REFUSALS, Hold, Pace
 from trialplate.engine.turns import FurtherTurns
@@ -25,8 +25,6 @@ class Permit(NamedTuple):
     tokens: int
     nano: int
     wave: int
-    helping: int = 0
-    """Of money: what is reserved for helpers."""
     paced: bool = True
 
 
@@ -78,7 +76,7 @@ class Admission:
                 if self.purse is not None:
                     self.purse.step_back(trial)
                 return held
-        nano = helping = 0
+        nano = 0
         if self.purse is not None:
             bound = self.bounds[name].of(case_id)
             answer = self.purse.reserve(trial, bound.whole if asks else bound.helping)
@@ -87,9 +85,9 @@ class Admission:
             if answer == "wait":
                 return Hold(name, "budget: what is under way could use it up", None)
             nano = bound.cost.nano if bound.cost is not None and asks else 0
-            helping = bound.helping or 0
+            trial.allowance = Allowance(self.purse, bound.helping or 0)
         paced = meter is not None and asks
-        return Permit(tokens, nano, meter.begin(tokens, now) if meter is not None and asks else 0, helping, paced)
+        return Permit(tokens, nano, meter.begin(tokens, now) if meter is not None and asks else 0, paced)
 
     def further(self, trial: OpenTrial) -> FurtherTurns | None:
         """Return what the further requests of an attempt wait for; None if nothing bounds their pace."""
@@ -111,8 +109,9 @@ class Admission:
 
     def settle(self, trial: OpenTrial, permit: Permit, step: Step, now: float) -> None:
         """Put what an attempt came to in the place of what it took."""
-        if self.purse is not None and (permit.nano or permit.helping):
-            self.purse.settle(permit.nano + permit.helping, charge(step.end, permit.nano, permit.helping))
+        if self.purse is not None and trial.allowance is not None:
+            helping, trial.allowance = trial.allowance.reserved, None
+            self.purse.settle(permit.nano + helping, charge(step.end, permit.nano, helping))
         failure = step.failure
         if failure is None or failure.kind == "bad_reply":
             self.answered(trial, permit, step.end.usage, now)

@@ -17,7 +17,7 @@ from typing import Literal
 from trialplate.record.entries import TrialEnd, TrialKey, TrialStart
 from trialplate.spec.limits import AttemptBounds
 
-__all__ = ["Purse", "Spending", "charge"]
+__all__ = ["Allowance", "Purse", "Spending", "charge", "unbilled"]
 
 UNBILLED = frozenset(
     {"refused_connection", "not_started", "replay_miss", "rejected_request", "authentication", "rate_limited"}
@@ -25,6 +25,11 @@ UNBILLED = frozenset(
 """Causes for which no model did anything: nobody was asked, or the request was refused as it stood."""
 UNASKED = frozenset({"refused_connection", "not_started", "replay_miss"})
 """Those of them for which the last request never left."""
+
+
+def unbilled(cause: str | None, status: int | None) -> bool:
+    """Say whether a call that failed so cost nothing: it was refused as it stood, or nobody was asked."""
+    return cause in UNBILLED or (cause == "http_status" and status is not None and 400 <= status < 500)
 
 
 def charge(end: TrialEnd, reserved: int, helping: int = 0) -> int:
@@ -42,9 +47,8 @@ def _own(end: TrialEnd, reserved: int) -> int:
         return 0  # what could cost nothing took nothing: the cost of a trace was paid elsewhere
     if end.cost is not None:
         return end.cost.nano
-    refused = end.cause == "http_status" and end.status is not None and 400 <= end.status < 500
     before = len(end.calls) > (0 if end.cause in UNASKED else 1)  # turns of a conversation, which did cost something
-    return 0 if (refused or end.cause in UNBILLED) and not before else reserved
+    return 0 if unbilled(end.cause, end.status) and not before else reserved
 
 
 def _helpers(end: TrialEnd, reserved: int) -> int:
@@ -86,6 +90,12 @@ class Purse:
         self._first = who
         return "wait"
 
+    def more(self, nano: int) -> bool:
+        """Reserve more for what is under way already, if it fits now; it waits for nobody."""
+        fits = self.spent + self.reserved + nano <= self.limit
+        self.reserved += nano if fits else 0
+        return fits
+
     def step_back(self, who: object) -> None:
         """Let others ask: this trial is held by something else than money."""
         if self._first is who:
@@ -95,6 +105,34 @@ class Purse:
         """Put what was spent in the place of what was reserved."""
         self.reserved -= reserved
         self.spent += spent
+
+
+class Allowance:
+    """What the helpers of one attempt may spend.
+
+    What was reserved with the attempt covers the calls that are expected. A call that may be billed though it failed,
+    and an answer longer than was expected, take more: that is reserved before the call, or the call is not made.
+    """
+
+    def __init__(self, purse: Purse, reserved: int) -> None:
+        self._purse = purse
+        self.reserved = reserved
+        """In 10^-9 of the currency's unit, as everything here."""
+        self._taken = 0
+
+    def take(self, nano: int) -> bool:
+        """Set aside the most that a call can cost; False: there is no money for it."""
+        missing = self._taken + nano - self.reserved
+        if missing > 0:
+            if not self._purse.more(missing):
+                return False
+            self.reserved += missing
+        self._taken += nano
+        return True
+
+    def give_back(self, nano: int) -> None:
+        """Give back what a call did not cost of what was set aside for it."""
+        self._taken -= nano
 
 
 class Spending:
@@ -114,7 +152,10 @@ class Spending:
     def end(self, body: TrialEnd) -> None:
         """Count an attempt that ends."""
         reserved, helping = self._open.pop(body.trial, (0, 0))
-        self._ended += charge(body, reserved, helping)
+        bounds = self._bounds.get(body.trial[0])
+        expected = 0 if bounds is None or not body.helper_calls else bounds.of(body.trial[1]).asks
+        more = -(-len(body.helper_calls) // expected) if expected else 1  # each call may have cost its part
+        self._ended += charge(body, reserved, helping * max(1, more))
 
     @property
     def nano(self) -> int:

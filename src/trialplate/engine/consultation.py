@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trialplate.engine.attempt import judge_failure, part_reasoning, retry_delay_s
+from trialplate.engine.budget import Allowance, unbilled
 from trialplate.engine.pace import REFUSALS, Pace
 from trialplate.engine.turns import own_turn
 from trialplate.record import canonical
@@ -34,7 +35,7 @@ from trialplate.runners.hosted import HostedRunner
 from trialplate.runners.hosted import make as make_hosted
 from trialplate.runners.usage import added_up
 from trialplate.scorers.base import NO_CONTEXT, Question, Reply, ScorerContext, ScorerError
-from trialplate.spec.limits import UNSTATED_OUTPUT, output_limit, tokens_in
+from trialplate.spec.limits import UNSTATED_OUTPUT, dearest, output_limit, tokens_in
 
 __all__ = ["Consultation", "Helper", "Helpers", "kept_reply", "make_helper", "reply_of"]
 
@@ -97,6 +98,7 @@ class Helpers:
         request_id: Callable[[], str],
         pace: Pace | None = None,
         earlier: Mapping[str, Sequence[Json]] | None = None,
+        allowance: Allowance | None = None,
     ) -> Consultation:
         """Return what the scorers of one answer ask through.
 
@@ -104,8 +106,9 @@ class Helpers:
             request_id: makes an id for each call.
             pace: what bounds how fast they are asked; None bounds nothing.
             earlier: what was replied about the same answer before, by scorer.
+            allowance: what they may spend; None bounds nothing.
         """
-        return Consultation(self, case, repeat, request_id, pace, earlier or {})
+        return Consultation(self, case, repeat, request_id, pace, earlier or {}, allowance)
 
 
 @dataclass
@@ -127,11 +130,12 @@ class Consultation:
         request_id: Callable[[], str],
         pace: Pace | None,
         earlier: Mapping[str, Sequence[Json]],
+        allowance: Allowance | None,
     ) -> None:
         """Begin with nothing asked; see `Helpers.consult`."""
         self._helpers, self._texts, self._scrub = helpers.by_name, helpers.texts, helpers.scrub
         self._case, self._repeat, self._request_id = case, repeat, request_id
-        self._pace, self._earlier = pace, earlier
+        self._pace, self._earlier, self._allowance = pace, earlier, allowance
         self.replies: dict[str, list[Json]] = {}
         """New replies by scorer, as they are kept."""
         self.calls: list[Call] = []
@@ -172,17 +176,39 @@ class Consultation:
         total = sum(item.nano for item in known)
         return Money(nano=total, currency=known[0].currency) if total <= MAX_INTEGER else None
 
-    def _took(self, helper: Helper, calls: tuple[Call, ...], usage: Usage | None, *, billed: bool) -> None:
-        if not calls:
-            return
-        self.calls += calls
-        spent = self._spent.setdefault(helper.configuration.name, _Spent())
-        if usage is not None and usage.input is not None and usage.output is not None:
-            spent.parts.append(usage)
-        elif billed:
-            spent.unknown = True
-        else:
-            spent.parts.append(_NOTHING)
+    def _took(
+        self, helper: Helper, bound: int, calls: tuple[Call, ...], usage: Usage | None, *, billed: bool = True
+    ) -> None:
+        """Count a call, and give back what it did not cost of its bound; of one that nobody counted nothing is."""
+        if calls:
+            self.calls += calls
+            spent = self._spent.setdefault(helper.configuration.name, _Spent())
+            if usage is not None and usage.input is not None and usage.output is not None:
+                spent.parts.append(usage)
+            elif billed:
+                spent.unknown = True
+                return
+            else:
+                usage = _NOTHING
+                spent.parts.append(usage)
+        if self._allowance is not None:
+            replayed = all(call.replayed for call in calls)
+            cost = None if replayed else cost_of(helper.configuration.pricing, usage)
+            if cost is not None or replayed:
+                self._allowance.give_back(bound - (0 if cost is None else cost.nano))
+
+    def _set_aside(self, helper: Helper, request: Request, question: Question) -> int:
+        """Set aside the most that a call can cost; returns it, in 10^-9.
+
+        Raises:
+            ScorerError: there is no money for it.
+        """
+        if self._allowance is None or helper.recorded(request, question):
+            return 0
+        money = dearest(helper.configuration, *_bound(helper, request, question))
+        if money is not None and self._allowance.take(money.nano):
+            return money.nano
+        raise ScorerError(f"{helper.configuration.name} is not asked: the budget has no room for the call")
 
     # ------------------------------------------------------------------------------------------------------- asking
 
@@ -197,23 +223,22 @@ class Consultation:
         while True:
             attempt += 1
             request = self._request(helper, question, texts, attempt)
+            bound = self._set_aside(helper, request, question)
             try:
                 answer = await self._paced(helper, request, question)
             except Failure as failure:
                 if failure.kind == "max_turns":
-                    self._took(helper, failure.calls, failure.usage, billed=True)
+                    self._took(helper, bound, failure.calls, failure.usage)
                     return self._keep(scorer, configuration, {"text": "", "unfit": "it calls a tool"})
-                billed = failure.received > 0 or failure.kind in ("timeout", "too_long", "transport")
-                self._took(helper, failure.calls, failure.usage, billed=billed and failure.kind != "http_status")
-                again = (
-                    judge_failure(failure, configuration, ()).transient and attempt <= configuration.retry.max_retries
-                )
-                if not again:
+                judged = judge_failure(failure, configuration, ())
+                billed = not unbilled(judged.cause, failure.status)
+                self._took(helper, bound, failure.calls, failure.usage, billed=billed)
+                if not (judged.transient and attempt <= configuration.retry.max_retries):
                     tries = f" (after {attempt} tries)" if attempt > 1 else ""
                     raise ScorerError(self._scrub(f"{configuration.name}: {failure.message}{tries}")) from failure
                 await asyncio.sleep(_delay_s(failure, configuration, attempt))
                 continue
-            self._took(helper, answer.calls, answer.usage, billed=True)
+            self._took(helper, bound, answer.calls, answer.usage)
             if not serves(configuration, answer.served):
                 told = f"asked {configuration.model_id}, answered by {answer.served or 'no named model'}"
                 raise ScorerError(self._scrub(f"{configuration.name}: {told}"))
@@ -239,16 +264,24 @@ class Consultation:
             request_id=self._request_id(),
         )
 
+    async def _call(self, helper: Helper, request: Request, question: Question) -> Answer:
+        """Make one call; nobody knows what one costs that is cut off."""
+        try:
+            return await helper.ask(request, question)
+        except asyncio.CancelledError:
+            self._spent.setdefault(helper.configuration.name, _Spent()).unknown = True
+            raise
+
     async def _paced(self, helper: Helper, request: Request, question: Question) -> Answer:
         """Make one call when its turn has come, and say how it went to whoever keeps the pace."""
         meter = None if self._pace is None else self._pace.meter(helper.configuration.name)
         if meter is None or helper.recorded(request, question):
-            return await helper.ask(request, question)
-        tokens = _bound(helper, question) if meter.counts_tokens else 0
+            return await self._call(helper, request, question)
+        tokens = sum(_bound(helper, request, question)) if meter.counts_tokens else 0
         await own_turn(meter, tokens)
         wave = meter.begin(tokens, time.monotonic())
         try:
-            answer = await helper.ask(request, question)
+            answer = await self._call(helper, request, question)
         except Failure as failure:
             now = time.monotonic()
             if failure.kind == "http_status" and failure.status in REFUSALS:
@@ -274,12 +307,13 @@ def _delay_s(failure: Failure, configuration: Configuration, attempt: int) -> fl
     return retry_delay_s(failure, configuration, attempt, random.random())  # noqa: S311  how long to wait is no secret
 
 
-def _bound(helper: Helper, question: Question) -> int:
-    """Return the tokens that a call may take: what is sent, and the most that may come back."""
-    sent = tokens_in([question.text, *question.texts, *map(str, helper.texts.values())])
+def _bound(helper: Helper, request: Request, question: Question) -> tuple[int, int]:
+    """Return the most tokens that a call may take, in and out."""
+    held = (request.texts[text.role, text.name] for text in request.configuration.texts)
+    sent = tokens_in([question.text, *question.texts, *(item for item in held if isinstance(item, str))])
     if helper.configuration.interface == "embeddings":
-        return sent
-    return sent + (output_limit(helper.configuration) or UNSTATED_OUTPUT)
+        return sent, 0
+    return sent, output_limit(helper.configuration) or UNSTATED_OUTPUT
 
 
 def _vectors(answer: Answer) -> tuple[tuple[float, ...], ...]:

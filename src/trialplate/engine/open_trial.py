@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from trialplate.engine.budget import Allowance
 from trialplate.record.entries import TrialEnd, TrialKey, Usage
 from trialplate.runners.base import Failure
 
@@ -16,6 +17,7 @@ class OpenTrial:
     """A trial that has begun and not ended, between its attempts."""
 
     __slots__ = (
+        "allowance",
         "answered",
         "asks",
         "attempts",
@@ -39,6 +41,8 @@ class OpenTrial:
         """Of the last attempt of this session."""
         self.recorded: bool | None = None
         """Nobody would be asked, since a recorded answer would be replayed; None: nobody has looked yet."""
+        self.allowance: Allowance | None = None
+        """What helpers may spend on the attempt under way; None: money is not bounded."""
         self.answered: Callable[[Usage | None], None] = lambda usage: None
         """Told once the answer to the attempt under way has come, and helpers are asked about it."""
         self.further_tokens = 0

@@ -31,9 +31,14 @@ def _check_secrets(prepared: Prepared, environ: Mapping[str, str]) -> None:
     """
     from trialplate.transport.secrets import Secrets
 
-    for item in prepared.plan.configurations:
-        if item.secret is not None and item.name in prepared.matrix.counts and prepared.plan.cache != "replay":
-            Secrets().resolve(item.secret, environ, where=prepared.where(("models", item.model, "secret", "env")))
+    if prepared.plan.cache == "replay":
+        return
+    asked = {scorer.helper for case in prepared.matrix.cases for scorer in prepared.matrix.applicable(case)}
+    used = [("models", item) for item in prepared.plan.configurations if item.name in prepared.matrix.counts]
+    used += [("helpers", item) for item in prepared.plan.helpers if item.name in asked]
+    for group, item in used:
+        if item.secret is not None:
+            Secrets().resolve(item.secret, environ, where=prepared.where((group, item.model, "secret", "env")))
 
 
 def _check_programs(prepared: Prepared) -> None:

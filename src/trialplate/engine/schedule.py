@@ -62,10 +62,12 @@ class Stop:
         """Count infrastructure errors in a row, and ask to stop when nothing gets through any more.
 
         Trials that a provider refused for going too fast count once for each time it was slowed down: a hundred of
-        them may end in one storm, and it says when to come back.
+        them may end in one storm, and it says when to come back. An answer whose helper has said its last word tells
+        nothing: nobody was asked again, and a resumed run would never get beyond such trials.
         """
         name, case, _ = end.trial
-        if end.outcome == "skipped":
+        said_before = end.answer_of is not None and end.private.replies and not end.helper_calls
+        if end.outcome == "skipped" or (end.outcome == "error" and said_before):
             return
         if end.outcome != "error":
             self._in_a_row.pop(name, None)

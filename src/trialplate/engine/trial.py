@@ -65,8 +65,9 @@ class TrialRunner:
         self.journal, self.tally = journal, tally
         self.secrets, self.scrub = seats.secrets, seats.secrets.scrub
         self.pace: Pace | None = None
-        self.further: Callable[[OpenTrial], FurtherTurns | None] = lambda trial: None
         """What bounds how fast helpers are asked."""
+        self.further: Callable[[OpenTrial], FurtherTurns | None] = lambda trial: None
+        """What the further requests of an attempt wait for."""
         self._helpers = seats.helpers
         self.before, self._blob = before, blob
         self._random = Randomness()
@@ -122,7 +123,7 @@ class TrialRunner:
         """
         seat = self.seats[trial.key[0]]
         if not trial.asks:
-            end = await self._score_again(seat, trial.key, self.before.unscored[trial.key])
+            end = await self._score_again(seat, trial, self.before.unscored[trial.key])
             return Step(end, None, None)
         number, last = trial.number, trial.number == trial.attempts[-1]
         trial.reasked = trial.reasked or trial.begun
@@ -172,8 +173,9 @@ class TrialRunner:
         before = self.before.cells.get(end.trial)
         self.tally.trial_done(end, attempts=end.attempt - first + 1, reasked=reasked, before=before)
 
-    async def _score_again(self, seat: Seat, key: TrialKey, unscored: Unscored) -> TrialEnd:
+    async def _score_again(self, seat: Seat, trial: OpenTrial, unscored: Unscored) -> TrialEnd:
         """Make an attempt that asks nobody: an earlier answer, scored once more."""
+        key = trial.key
         attempt = self._attempts(key)[0]
         self.journal.line("trial.start", codec.to_json(TrialStart(trial=key, attempt=attempt)))
         self.tally.began()
@@ -181,7 +183,7 @@ class TrialRunner:
         answer = Answer(
             text=unscored.text, finish=earlier.finish, served=earlier.served, transcript=unscored.transcript
         )
-        asked = self._consultation(key, unscored.replies)
+        asked = self._consultation(trial, unscored.replies)
         case = self.cases[key[1]]
         try:
             judgement = await judge_answer(answer, case, seat.configuration, self.scorers[key[1]], asked.context)
@@ -219,9 +221,11 @@ class TrialRunner:
             raise asyncio.CancelledError
         return end
 
-    def _consultation(self, key: TrialKey, earlier: Mapping[str, Sequence[Json]] | None = None) -> Consultation:
+    def _consultation(self, trial: OpenTrial, earlier: Mapping[str, Sequence[Json]] | None = None) -> Consultation:
         """Return what the scorers of an answer ask their helpers through."""
-        return self._helpers.consult(self.cases[key[1]], key[2], self._random.request_id, self.pace, earlier)
+        _, case, repeat = trial.key
+        request_id = self._random.request_id
+        return self._helpers.consult(self.cases[case], repeat, request_id, self.pace, earlier, trial.allowance)
 
     def _with_replies(self, private: Private, asked: Consultation) -> Private:
         """Journal what opens new replies, and return the private parts with them behind the earlier ones."""
@@ -243,7 +247,7 @@ class TrialRunner:
         answer: Answer | None = None
         failure: Failure | None = None
         scorers = self.scorers[key[1]]
-        asked = self._consultation(key)
+        asked = self._consultation(trial)
         try:
             answer = arrived(await self._asked(seat, trial, request), seat.configuration, self.secrets)
             answer = read_form(answer, request.case, seat.configuration)

@@ -17,7 +17,7 @@ from trialplate.record import canonical
 from trialplate.record.entries import Money, Usage
 from trialplate.record.frozen import Json
 from trialplate.record.matrix import Matrix, selects
-from trialplate.record.values import Budget, Case, Configuration, Plan, Provider
+from trialplate.record.values import Budget, Case, Configuration, Plan, Pricing, Provider
 from trialplate.rules.cells import HOSTED_RUNNERS
 from trialplate.rules.cost import cost_of
 from trialplate.spec.accounts import account_of
@@ -35,6 +35,7 @@ __all__ = [
     "HelperBounds",
     "budget_of",
     "check_limits",
+    "dearest",
     "laid_over",
     "output_limit",
     "providers_of",
@@ -78,6 +79,8 @@ class Bound(NamedTuple):
     """None is an unknown price, never zero."""
     helping: int | None = 0
     """The most that the helpers of its scorers should cost, in 10^-9; None is an unknown price."""
+    asks: int = 0
+    """Calls of helpers that this is of."""
     turns: int = 1
     """Requests that it may make."""
     first_tokens: int = 0
@@ -137,10 +140,10 @@ class AttemptBounds:
             grows = self._output + -(-RESULT_CHARACTERS // 3)
             tokens, output = turns * first + grows * turns * (turns - 1) // 2, turns * self._output if self.asks else 0
             if (tokens, output) not in self._costs:
-                self._costs[tokens, output] = _dearest(self._configuration, tokens, output) if self.asks else self._free
-            helping = 0 if self._helping is None else self._helping.cost(case_id, self._output)
+                self._costs[tokens, output] = dearest(self._configuration, tokens, output) if self.asks else self._free
+            helping, asks = (0, 0) if self._helping is None else self._helping.cost(case_id, self._output)
             stated = self._stated or not self.asks
-            bound = Bound(tokens, output, stated, self._costs[tokens, output], helping, turns, first)
+            bound = Bound(tokens, output, stated, self._costs[tokens, output], helping, asks, turns, first)
             self._known[case_id] = bound
         return bound
 
@@ -182,7 +185,7 @@ class HelperBounds:
             for scorer in self._asking
         }
         self._cases = cases
-        self._known: dict[tuple[str, int], int | None] = {}
+        self._known: dict[tuple[str, int], tuple[int | None, int]] = {}
 
     def of(self, case_id: str, answer: int) -> Iterator[tuple[str, int, int, Money | None]]:
         """Yield helper, input tokens, output tokens and cost for each scorer that asks one about a case.
@@ -202,14 +205,15 @@ class HelperBounds:
             number = ASKS if judges else 1
             tokens = number * (tokens_of(size) + answer)
             output = number * (output_limit(helper) or UNSTATED_OUTPUT) if judges else 0
-            yield helper.name, tokens, output, _dearest(helper, tokens, output)
+            yield helper.name, tokens, output, dearest(helper, tokens, output)
 
-    def cost(self, case_id: str, answer: int) -> int | None:
-        """Return what all of them together should cost at most, in 10^-9; None is an unknown price."""
+    def cost(self, case_id: str, answer: int) -> tuple[int | None, int]:
+        """Return the most that all of them should cost, in 10^-9 (None: a price is unknown), and their calls."""
         if (case_id, answer) not in self._known:
-            costs = [cost for _, _, _, cost in self.of(case_id, answer)]
-            known = [cost.nano for cost in costs if cost is not None]
-            self._known[case_id, answer] = sum(known) if len(known) == len(costs) else None
+            found = list(self.of(case_id, answer))
+            known = [cost.nano for *_, cost in found if cost is not None]
+            asks = sum(ASKS if output else 1 for _, _, output, _ in found)
+            self._known[case_id, answer] = sum(known) if len(known) == len(found) else None, asks
         return self._known[case_id, answer]
 
 
@@ -231,11 +235,13 @@ def tokens_in(texts: Iterable[str]) -> int:
     return tokens_of(sum(map(_bytes, texts)))
 
 
-def _dearest(configuration: Configuration, tokens: int, output: int) -> Money | None:
+def dearest(configuration: Configuration, tokens: int, output: int) -> Money | None:
     """Return the dearest that these tokens can be, whatever part of them is cached or reasoning."""
-    plain = Usage(input=tokens, output=output)
-    inputs = (plain, plain.replace(cache_write=tokens), plain.replace(cache_read=tokens))
-    usages = (usage.replace(reasoning=thought) for usage in inputs for thought in (0, output))
+    pricing = configuration.pricing or Pricing()
+    usages = [Usage(input=tokens, output=output)]
+    usages += [usages[0].replace(cache_write=tokens)] if pricing.cache_write is not None else []
+    usages += [usages[0].replace(cache_read=tokens)] if pricing.cache_read is not None else []
+    usages += [item.replace(reasoning=output) for item in usages] if pricing.reasoning is not None else []
     costs = [cost_of(configuration.pricing, usage) for usage in usages]
     return max((item for item in costs if item is not None), key=lambda item: item.nano, default=None)
 

@@ -11,14 +11,14 @@ from fake_time import FlatBounds, Reply, limited, play
 from run_project import Project
 from small_runs import DIGEST, NAME, asked, configuration, ended, plan_of
 
-from trialplate.engine.budget import Purse, Spending, charge
+from trialplate.engine.budget import Allowance, Purse, Spending, charge
 from trialplate.engine.estimate import bounds_of
 from trialplate.engine.open_trial import OpenTrial
 from trialplate.engine.prepare import prepare
 from trialplate.errors import SpecError
 from trialplate.record.entries import Call, Money, Narrowing, TrialEnd, TrialStart
-from trialplate.record.values import Pricing
-from trialplate.spec.limits import AttemptBounds, Ceiling
+from trialplate.record.values import Pricing, Scorer
+from trialplate.spec.limits import AttemptBounds, Ceiling, HelperBounds
 
 KEY = (NAME, "q1", 1)
 CENT = 10**7
@@ -131,6 +131,35 @@ def test_spending_of_a_record_counts_lost_attempts_with_their_bound() -> None:
     spending.end(ended(other, 2, cost=usd(5)))
     spending.end(TrialEnd(trial=(NAME, "q3", 1), attempt=1, outcome="skipped", cause="budget"))
     assert spending.nano == 7 + 40_000 + 5
+
+
+def test_helpers_take_more_than_was_reserved_only_where_there_is_room() -> None:
+    """A call that may have been billed keeps what was set aside; one more begins if the whole limit still holds."""
+    purse = Purse(100, spent_nano=10)
+    assert purse.reserve(object(), 60) == "yes"
+    allowance = Allowance(purse, 40)
+    assert allowance.take(30)
+    assert allowance.take(30)
+    assert (allowance.reserved, purse.reserved) == (60, 80)
+    assert not allowance.take(30)
+    assert (allowance.reserved, purse.reserved) == (60, 80)
+    allowance.give_back(30)
+    assert allowance.take(30)
+    assert purse.reserved == 80
+
+
+@pytest.mark.parametrize(("calls", "share"), [(0, 0), (1, 1), (2, 1), (3, 2), (7, 4)])
+def test_spending_counts_each_call_of_unknown_cost_of_a_helper(calls: int, share: int) -> None:
+    """A judge has two calls in its bound; a record that names more of them, at no known cost, may have cost more."""
+    judge = configuration(name="j", pricing=Pricing(input="0", output="1"), settings={"max_tokens": 40})
+    scorer = Scorer(name="s", type="judge", version=1, metric="correct", helper="j", settings={})
+    plan = plan_of(1).replace(helpers=(judge,), scorers=(scorer,))
+    candidate = configuration(pricing=Pricing(free=True))
+    cases = {"q1": asked("q1")}
+    spending = Spending({NAME: AttemptBounds(candidate, {}, cases, HelperBounds(plan, {}, cases))})
+    spending.start(TrialStart(trial=KEY, attempt=1))
+    spending.end(ended(KEY, cost=usd(0), helper_calls=(Call(digest=DIGEST),) * calls))
+    assert spending.nano == share * 2 * 40_000
 
 
 def test_tools_of_the_providers_own_may_take_every_turn() -> None:
