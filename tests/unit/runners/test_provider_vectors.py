@@ -6,24 +6,20 @@ Each file of tests/vectors/providers names the page of the provider's documentat
 
 from __future__ import annotations
 
-import base64
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from provider_vectors import FILES, named, present, read, request_of, vector_of
 
 from trialplate.record.entries import Usage
-from trialplate.record.values import Case, Configuration, PlanText
 from trialplate.rules.cells import HOSTED_RUNNERS
-from trialplate.runners.base import Answer, Attachment, Failure, Request, Shape, Tool, ToolResult, Turn
+from trialplate.runners.base import Failure, ToolResult, Turn
 from trialplate.runners.hosted import provider_module
 from trialplate.spec.providers import RUNNERS, provider_of
-from trialplate.spec.providers.base import wrong_settings
 
 ROOT = Path(__file__).parents[3]
-VECTORS = ROOT / "tests" / "vectors" / "providers"
 FEATURES = (
     "text",
     "system-prompt",
@@ -36,69 +32,6 @@ FEATURES = (
     "error-in-200",
     "missing-usage",
 )
-FILES = sorted(VECTORS.glob("*/*.json"))
-KEYS = {"absent", "answer", "documents", "endpoint", "failure", "feature", "files", "input", "instructions", "model_id"}
-KEYS |= {"reply", "request", "settings", "shape", "source", "system", "then", "tools"}
-
-
-def _of(path: Path) -> dict[str, Any]:
-    vector: dict[str, Any] = json.loads(path.read_text())
-    assert not vector.keys() - KEYS, f"unknown keys {vector.keys() - KEYS}"
-    return vector
-
-
-def _present() -> list[Path]:
-    return [path for path in FILES if "absent" not in _of(path)]
-
-
-def _named(path: Path) -> str:
-    return f"{path.parent.name}/{path.stem}"
-
-
-def _request(runner: str, vector: dict[str, Any], turns: tuple[Turn, ...] = ()) -> Request:
-    provider = provider_of(runner, vector["model_id"])
-    settings = {**provider.defaults, **vector.get("settings", {})}
-    assert not list(wrong_settings(provider, settings))
-    roles = [("system", "", vector["system"])] if "system" in vector else []
-    roles += [("document", name, text) for name, text in vector.get("documents", {}).items()]
-    configuration = Configuration(
-        name="m",
-        model="m",
-        profile="default",
-        runner=runner,
-        model_id=vector["model_id"],
-        endpoint=vector.get("endpoint", provider.url),
-        settings=settings,
-        texts=tuple(PlanText(role=role, name=name, commitment="A" * 43) for role, name, _ in roles),
-    )
-    shape = vector.get("shape")
-    return Request(
-        configuration=configuration,
-        case=Case(id="c1", input=vector["input"]),
-        texts={(role, name): text for role, name, text in roles},
-        repeat=1,
-        attempt=1,
-        timeout_s=60,
-        request_id="trial-1",
-        files=tuple(_file(item) for item in vector.get("files", [])),
-        shape=None if shape is None else Shape(schema=shape["schema"], mode=shape["mode"]),
-        instructions=tuple(vector.get("instructions", [])),
-        tools=tuple(Tool(**item) for item in vector.get("tools", [])),
-        turns=turns,
-    )
-
-
-def _file(item: dict[str, Any]) -> Attachment:
-    data = base64.b64decode(item["base64"], validate=True) if "base64" in item else item["text"].encode()
-    named = {name: item[name] for name in ("name", "type", "native", "detail") if name in item}
-    return Attachment(data=data, **named)
-
-
-def _read(runner: str, vector: dict[str, Any]) -> Answer:
-    reply = vector["reply"]
-    body = reply["body"] if isinstance(reply["body"], str) else json.dumps(reply["body"], ensure_ascii=False)
-    headers = {"content-type": "application/json", **reply.get("headers", {})}
-    return provider_module(runner).parse_reply(reply.get("status", 200), headers, body.encode())
 
 
 def test_hosted_runners_of_the_auditor_are_those_of_the_plan() -> None:
@@ -106,11 +39,11 @@ def test_hosted_runners_of_the_auditor_are_those_of_the_plan() -> None:
     assert set(RUNNERS) == HOSTED_RUNNERS
 
 
-@pytest.mark.parametrize("path", _present(), ids=_named)
+@pytest.mark.parametrize("path", present(), ids=named)
 def test_request_is_the_golden_one(path: Path) -> None:
     """URL, headers and body are those of the provider's documentation."""
-    vector = _of(path)
-    made = provider_module(path.parent.name).build_request(_request(path.parent.name, vector))
+    vector = vector_of(path)
+    made = provider_module(path.parent.name).build_request(request_of(path.parent.name, vector))
     wanted = vector["request"]
 
     assert wanted["body"] == made.body
@@ -118,16 +51,16 @@ def test_request_is_the_golden_one(path: Path) -> None:
     assert wanted.get("headers", {}).items() <= {**made.headers}.items()
 
 
-@pytest.mark.parametrize("path", _present(), ids=_named)
+@pytest.mark.parametrize("path", present(), ids=named)
 def test_reply_is_read_as_the_golden_answer(path: Path) -> None:
     """Text, usage, finish reason, served model, tool calls and refusals; or the failure that it is."""
-    vector = _of(path)
+    vector = vector_of(path)
     if "failure" in vector:
         with pytest.raises(Failure) as caught:
-            _read(path.parent.name, vector)
+            read(path.parent.name, vector)
         assert vector["failure"] == {name: getattr(caught.value, name) for name in vector["failure"]}
         return
-    answer = _read(path.parent.name, vector)
+    answer = read(path.parent.name, vector)
     wanted = dict(vector["answer"])
     if isinstance(wanted.get("usage"), dict):
         wanted["usage"] = Usage(**wanted["usage"])
@@ -138,17 +71,17 @@ def test_reply_is_read_as_the_golden_answer(path: Path) -> None:
     assert wanted == {name: getattr(answer, name) for name in wanted}
 
 
-@pytest.mark.parametrize("path", [p for p in _present() if "then" in _of(p)], ids=_named)
+@pytest.mark.parametrize("path", [p for p in present() if "then" in vector_of(p)], ids=named)
 def test_next_turn_is_the_golden_one(path: Path) -> None:
     """What goes back after tool calls: the reply as it came, and all results of the turn."""
-    vector, runner = _of(path), path.parent.name
-    reply = _read(runner, vector)
+    vector, runner = vector_of(path), path.parent.name
+    reply = read(runner, vector)
     said = {item["id"]: item for item in vector["then"].get("results", [])}
     results = tuple(
         ToolResult(call=call, text=said[call.id]["text"], error=said[call.id].get("error", False))
         for call in reply.tool_calls
     )
-    made = provider_module(runner).build_request(_request(runner, vector, (Turn(reply=reply, results=results),)))
+    made = provider_module(runner).build_request(request_of(runner, vector, (Turn(reply=reply, results=results),)))
 
     assert vector["then"]["body"] == made.body
 
@@ -161,10 +94,10 @@ def test_every_provider_shows_every_feature_or_says_why_not(runner: str) -> None
     assert set(FEATURES) <= there
 
 
-@pytest.mark.parametrize("path", FILES, ids=_named)
+@pytest.mark.parametrize("path", FILES, ids=named)
 def test_vector_names_its_source_and_an_absent_feature_is_not_offered(path: Path) -> None:
     """A table cell rests on a page of documentation; a kind of file that is absent is no accepted type."""
-    vector = _of(path)
+    vector = vector_of(path)
     assert vector["source"]
     if "absent" in vector and path.stem in ("image", "document"):
         kind = "image/" if path.stem == "image" else "application/pdf"
