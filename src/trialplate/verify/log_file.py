@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical, codec
@@ -29,7 +29,7 @@ MANY_LINES = 1000
 """From here on it pays to make the reader of trial lines; a short record is read before it would be made."""
 
 
-def open_regular(path: Path, shown: str) -> BinaryIO:
+def open_regular(path: Path, shown: str) -> BufferedReader:
     """Open a regular file: a pipe in its place would be waited for without end.
 
     Raises:

@@ -12,7 +12,7 @@ from trialplate.engine.attempt import judge_failure
 from trialplate.record.entries import Call, Cause, Counts, Money, Private, RunClose, TrialEnd, TrialStart, Usage
 from trialplate.record.matrix import narrow
 from trialplate.record.values import Plan, Pricing, Retry, Selector
-from trialplate.rules.cells import FAR_END_RUNNERS, OWN_CAUSES, Board
+from trialplate.rules.cells import OWN_CAUSES, Board
 from trialplate.runners.base import Failure, FailureKind
 from trialplate.verify.cell_checks import NEVER_ERROR, CellChecks
 from trialplate.verify.findings import Report
