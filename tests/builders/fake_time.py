@@ -214,7 +214,9 @@ def play(
 
 def limited(name: str, cases: Sequence[PlanCase] = (), **fields: Any) -> Configuration:
     """Return a configuration of a hosted model."""
-    return Configuration(**{"name": name, "model": name, "profile": "default", "runner": "openai-compatible", "model_id": "m", **fields})
+    return Configuration(
+        **{"name": name, "model": name, "profile": "default", "runner": "openai-compatible", "model_id": "m", **fields}
+    )
 
 
 def most_within(times: Iterable[float], seconds: float) -> int:

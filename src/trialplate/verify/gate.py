@@ -193,7 +193,7 @@ class Gate:
         It is compared with every earlier mark for these cases: else it could be loosened a lot and tightened a little.
         """
         ref = self.record.start.pass_mark
-        commit = self._mark_at(ref.seq)
+        commit = self.ledger.at(ref.seq, CommitPassMark)
         if commit is None:
             return
         runs = [e.body.pass_mark.seq for e in self.ledger.starts() if e.seq < ref.seq and e.body.run_id in uses]
@@ -201,7 +201,7 @@ class Gate:
         earlier = {e.seq for e in marks if e.body.test_set == commit.test_set} | {*runs}
         told = "not looser than any before"
         for seq in sorted(earlier, reverse=True):
-            mark = self._mark_at(seq)
+            mark = self.ledger.at(seq, CommitPassMark)
             if mark is not None and (less := looser(mark.mark, commit.mark)):
                 which = "the one before" if seq == max(earlier) else f"that of ledger entry {seq}"
                 told = f"looser than {which}: {'; '.join(less)}"
@@ -212,10 +212,6 @@ class Gate:
         message = f"this pass mark was committed after {counted(len(runs), 'run')} on these cases; it is {told}"
         where = f"{self.ledger.folder.name}/entries.jsonl:{ref.seq + 1}"
         self.report.found("MARK-AFTER-RUNS" if runs else "MARK-LOOSER", f"{message}; {why}", where, note=True)
-
-    def _mark_at(self, seq: int) -> CommitPassMark | None:
-        body = self.ledger.entries[seq].body if seq < len(self.ledger.entries) else None
-        return body if isinstance(body, CommitPassMark) else None
 
     def _check_decision(self, entry: LedgerEntry) -> None:
         stated: Decision = entry.body

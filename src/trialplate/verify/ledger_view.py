@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from trialplate.errors import FormatError, VerificationError
 from trialplate.record import canonical
@@ -31,6 +31,7 @@ from trialplate.verify.findings import Report, counted
 from trialplate.verify.known import Known
 from trialplate.verify.log_file import MAX_NOTE, LogFile, Signed, claimed_size, read_checkpoint, read_small, typed_entry
 
+T = TypeVar("T")
 __all__ = ["LedgerEntry", "LedgerView", "Reader", "read_ledger"]
 
 
@@ -83,6 +84,11 @@ class LedgerView:
         for entry in self.entries[:before]:
             if isinstance(entry.body, kind) and (run_id is None or getattr(entry.body, "run_id", None) == run_id):
                 yield entry
+
+    def at(self, seq: int, kind: type[T]) -> T | None:
+        """Return what an entry says, if there is one of that number and type."""
+        body = self.entries[seq].body if seq < len(self.entries) else None
+        return body if isinstance(body, kind) else None
 
     def starts(self) -> list[LedgerEntry]:
         """Return every run.start."""
