@@ -215,14 +215,7 @@ def play(
 def limited(name: str, cases: Sequence[PlanCase] = (), **fields: Any) -> Configuration:
     """Return a configuration of a hosted model."""
     return Configuration(
-        **{
-            "name": name,
-            "model": name,
-            "profile": "default",
-            "runner": "openai-compatible",
-            "model_id": "m-1",
-            **fields,
-        }
+        **{"name": name, "model": name, "profile": "default", "runner": "openai-compatible", "model_id": "m", **fields}
     )
 
 

@@ -384,7 +384,7 @@ def test_trials_whose_judge_has_said_its_last_word_do_not_end_a_resumed_run(tmp_
     assert begun == 5, "it stops where one answer after the other cannot be measured"
 
     server = ChatServer(answer=judged(GOOD))
-    with serving_at(server, port):
+    with ServerThread(server, port):
         assert made("resume", "latest", "--jobs", "1").code == 4
         assert (len(asked(server)), len(asked(server, "m-small"))) == (3, 3)
     closed = json.loads((made.last / "record.jsonl").read_text(encoding="utf-8").splitlines()[-1])["body"]

@@ -264,7 +264,7 @@ def test_choice_by_a_traces_own_word_is_refused_or_open(tmp_path: Path) -> None:
 
 
 def test_same_trace_under_other_tags_is_the_same_question(tmp_path: Path) -> None:
-    """A rejected run is not undone by renaming: attempts at one recording are counted, and at another are not."""
+    """A rejected run is undone by no other tag, layout or recording; the agent of another `subject` is another thing."""
     strict = PLAN.replace('at_least: "0.5"', 'at_least: "1"')
     made = project(tmp_path, strict)
     made.run()
@@ -280,7 +280,12 @@ def test_same_trace_under_other_tags_is_the_same_question(tmp_path: Path) -> Non
         (made.root / "cases" / "traces" / f"{name}.json").write_text(text, encoding="utf-8")
     made.run()
     said = made("gate", "latest", "--model", "recorded", "--no-append", "--json").json["decision"]
-    assert said["decision"] == "accepted", "other recordings, of which nobody said that they answer the same"
+    assert said["decision"] == "rejected", "nobody said that another agent was recorded"
+    made.set_plan(PLAN.replace("answered", "spoken").replace("runner: trace,", "runner: trace, subject: v2,"))
+    made.run()
+    assert made.codes() == set()
+    said = made("gate", "latest", "--model", "recorded", "--no-append", "--json").json["decision"]
+    assert said["decision"] == "accepted"
 
 
 LABELS = """\

@@ -18,6 +18,7 @@ from trialplate.record.entries import Narrowing, TrialKey
 from trialplate.record.frozen import Json
 from trialplate.record.matrix import Matrix, narrow
 from trialplate.record.values import CacheMode, Case, Plan
+from trialplate.rules.shape import MOST_TRIALS
 from trialplate.spec.compatible_cases import incompatible_cases
 from trialplate.spec.document import Path as Place
 from trialplate.spec.freeze import Frozen, freeze
@@ -120,6 +121,9 @@ def prepare(
         narrowing = None  # it leaves nothing out, so this is the plan
     if not matrix.size:
         raise UsageError("this selection leaves no trial", hint="select at least one case and one configuration")
+    if matrix.size > MOST_TRIALS:
+        message = f"{matrix.size} trials are more than the {MOST_TRIALS} that a run may have"
+        raise UsageError(message, hint="narrow the matrix, or repeat less often")
     opened = {commitment: opening.value for commitment, opening in frozen.openings.items()}
     cases = {case.id: codec.decode(Case, opened[case.commitment], case.id) for case in plan.test_set.cases}
     blobs = {digest: project.blobs[digest] for digest in blobs_needed(matrix, cases)}

@@ -11,6 +11,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from trialplate.engine.attachments import attachments_of
 from trialplate.engine.attempt import Judgement, arrived, judge_answer, judge_failure, received, retry_delay_s
@@ -30,7 +31,7 @@ from trialplate.record.values import Case, Opening
 from trialplate.rules.cells import most_attempts
 from trialplate.rules.cost import cost_of
 from trialplate.runners.base import Answer, Failure, Recorded, Request
-from trialplate.verify.content import SHORTEST_LEAK
+from trialplate.verify.content import SHORTEST_LEAK, private_strings
 
 __all__ = ["Journal", "TrialRunner"]
 
@@ -71,6 +72,7 @@ class TrialRunner:
         self._helpers = seats.helpers
         self.before, self._blob = before, blob
         self._random = Randomness()
+        self._texts_of = lru_cache(maxsize=64)(self._told_texts)
         self._unbegun = {name: self._attempts_after(0, name) for name in self.seats}
         self._recorded = {name: s.runner for name, s in self.seats.items() if isinstance(s.runner, Recorded)}
 
@@ -338,9 +340,16 @@ class TrialRunner:
             return None
         if len(text) < SHORTEST_LEAK:
             return text
-        held = [self.cases[key[1]].input, *(t for t in self.seats[key[0]].texts.values() if isinstance(t, str))]
-        held += [answer.text] if answer is not None else []
+        held = [*self._texts_of(key[0], key[1])]
+        held += [answer.text, *private_strings(answer.transcript)] if answer is not None else []
         return None if any(text in item or (len(item) >= SHORTEST_LEAK and item in text) for item in held) else text
+
+    def _told_texts(self, name: str, case: str) -> Sequence[str]:
+        """Return the private texts of a trial that could come back: of its case, its prompts and its tools."""
+        seat = self.seats[name]
+        tools: list[Json] = [[item.tool.description, dict(item.tool.parameters)] for item in seat.tools.values()]
+        parts = [codec.to_json(self.cases[case]), *seat.texts.values(), *tools]
+        return [text for part in parts for text in private_strings(part)]
 
     def _private(self, judgement: Judgement, answer: Answer | None, key: TrialKey) -> Private:
         """Journal what opens the private parts, and return their commitments."""

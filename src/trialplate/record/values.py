@@ -98,11 +98,11 @@ class Case(Value):
     def asked(self) -> Json:
         """Return what tells one question from another: the input, with the digests of the files that it is about.
 
-        A trace asks what its input says, and without one itself: a second recording is no second question.
+        A trace without an input asks what its id stands for: a second recording is no second question.
         """
-        if not self.files:
-            return self.input or self.trace or ""
-        return {"input": self.input, "files": [file.digest for file in self.files]}
+        if self.trace is not None and not self.input:
+            return {"id": self.id, "input": ""}
+        return {"input": self.input, "files": [file.digest for file in self.files]} if self.files else self.input
 
 
 class Selector(Value):

@@ -209,20 +209,18 @@ class Board:
         cell.metrics = body.metrics
         wrong = None
         replayed = any(call.replayed for call in (*body.calls, *body.helper_calls))
-        replies = body.private.replies
-        fresh = sum(map(len, replies.values()))
+        replies, held = body.private.replies, {} if body.answer_of is None else cell.replies
         if body.answer_of is None:
             cell.replayed = replayed
         else:  # nobody was asked but helpers: it is the earlier answer, as it came, with what they had replied
             cell.reasked, cell.replayed = cell.was_reasked, cell.replayed or replayed
-            fresh -= sum(map(len, cell.replies.values()))
             if cell.answer != (body.answer_of, body.private.answer) or body.calls:
                 wrong = f"scores again an answer that attempt {body.answer_of} did not leave unscored"
-            if any(replies.get(name, ())[: len(items)] != items for name, items in cell.replies.items()):
-                wrong = "an earlier reply about the answer is not there any more"
+        if any(replies.get(name, ())[: len(items)] != items for name, items in held.items()):
+            wrong = "an earlier reply about the answer is not there any more"
         if any(len(items) > MOST_REPLIES for items in replies.values()):
             wrong = f"a helper replied more than {MOST_REPLIES} times about one answer"
-        if fresh > len(body.helper_calls):
+        if sum(map(len, replies.values())) - sum(map(len, held.values())) > len(body.helper_calls):
             wrong = "a helper replied more often than it was called"
         again = body.outcome == "error" and body.cause in SCORED_AGAIN and body.private.answer is not None
         cell.answer = (body.attempt, body.private.answer) if again else None

@@ -62,7 +62,7 @@ def evaluate_all(
         return alone
     standings = _standings(plan, matrix, rows)
     stands = {name: within(mark, standings, name) for name in rows}
-    eligible = {name: _decided(item.evidence, _and(item.rules, stands[name])) for name, item in alone.items()}
+    eligible = {name: _decided(item.evidence, (*item.rules, stands[name])) for name, item in alone.items()}
     words: dict[DecisionWord, Result] = {"accepted": "pass", "rejected": "fail", "inconclusive": "inconclusive"}
     choice = pick(mark.choose, standings, {name: words[decision] for name, (decision, _) in eligible.items()})
     made = {}
@@ -83,14 +83,11 @@ def _alone(plan: Plan, matrix: Matrix, row: Row, selection: str, finished: bool)
     return Evaluation(*_decided(evidence, rules), evidence, rules)
 
 
-def _and(rules: tuple[RuleResult, ...], more: RuleResult | None) -> tuple[RuleResult, ...]:
-    return rules if more is None else (*rules, more)
-
-
 def _decided(
-    evidence: tuple[EvidenceResult, ...], rules: tuple[RuleResult, ...]
+    evidence: tuple[EvidenceResult, ...], wanted: tuple[RuleResult | None, ...]
 ) -> tuple[DecisionWord, tuple[str, ...]]:
     """Combine evidence and rules three-valued; return the decision and its reasons."""
+    rules = [rule for rule in wanted if rule is not None]
     missing = tuple(item.name for item in evidence if not item.met)
     failed = tuple(rule.id for rule in rules if rule.result == "fail")
     unclear = tuple(rule.id for rule in rules if rule.result == "inconclusive")

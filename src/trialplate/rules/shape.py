@@ -9,7 +9,9 @@ from trialplate.record.matrix import selects
 from trialplate.record.values import PassMark, Plan, Rule, Selector
 from trialplate.rules.quantities import RATES, draws_of
 
-__all__ = ["costs_in", "mark_problems", "plan_problems"]
+MOST_TRIALS = 10_000_000
+"""Of a run: no record is longer, and no reader shall count what a plan only claims."""
+__all__ = ["MOST_TRIALS", "costs_in", "mark_problems", "plan_problems"]
 
 
 def mark_problems(mark: PassMark) -> Iterator[str]:
@@ -51,10 +53,9 @@ def plan_problems(plan: Plan) -> Iterator[str]:
     """Yield what makes a plan ambiguous: names that stand twice or nowhere, two scorers for one metric of one case."""
     names = [item.name for item in plan.configurations]
     scorers = [item.name for item in plan.scorers]
-    if len(set(names)) != len(names) or len(set(scorers)) != len(scorers):
-        yield "two configurations or two scorers share a name"
-    if any(len({tool.name for tool in item.tools}) < len(item.tools) for item in plan.configurations):
-        yield "a configuration has two tools of one name"
+    twice = any(len({tool.name for tool in item.tools}) < len(item.tools) for item in plan.configurations)
+    if twice or len(set(names)) != len(names) or len(set(scorers)) != len(scorers):
+        yield "two configurations, two scorers, or two tools of a configuration share a name"
     if any(name not in names for line in plan.matrix for name in line.configurations):
         yield "the matrix names a configuration that is not in the plan"
     if any(name in RATES or draws_of(name) for item in plan.scorers for name in item.metrics):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -22,6 +22,9 @@ from trialplate.spec.nearest import suggestion
 
 __all__ = ["NOTHING", "OBJECT", "AddedGroup", "AddedName", "AddedNames", "check_options", "declared_metrics"]
 
+SECRETS = frozenset({"apikey", "accesstoken", "authorization", "authtoken", "bearertoken", "clientsecret", "password"})
+SECRETS |= {"secret", "secretkey", "token"}
+"""What options are called that hold a key: without white space, - and _, in lower case."""
 AddedGroup = Literal["runners", "scorers", "loaders"]
 OBJECT = "object"
 """The scorer type of an object that a Python program gave; what its `package` begins with, too."""
@@ -84,7 +87,9 @@ NOTHING: AddedNames = _Nothing()
 
 
 def check_options(made: Any, options: Mapping[str, Any], document: Document, path: Path) -> None:
-    """Refuse options that a class or a function does not take; one whose parameters nobody can tell takes what comes.
+    """Refuse options that hold a key, and those that a class or a function does not take.
+
+    One whose parameters nobody can tell takes what comes.
 
     Args:
         made: what an entry point names.
@@ -92,8 +97,12 @@ def check_options(made: Any, options: Mapping[str, Any], document: Document, pat
         path: to them in the file.
 
     Raises:
-        SpecError: one is unknown, or one is missing.
+        SpecError: one is unknown, one is missing, or one would publish a key.
     """
+    for place in _keys_in(options, path):
+        message = f'"{place[-1]}": a key in the plan would be published'
+        hint = "write secret: {env: NAME} at the model, or let a scorer read a variable whose name stands here"
+        raise SpecError(message, where=document.where(place, key=True), hint=hint)
     if not callable(made):
         hint = "an entry point names a class, or a function that returns an object"
         raise SpecError("this plugin is no class and no function", where=document.where(path), hint=hint)
@@ -111,6 +120,18 @@ def check_options(made: Any, options: Mapping[str, Any], document: Document, pat
         if parameter.default is parameter.empty and parameter.name not in options:
             message = f'the option "{parameter.name}" is missing'
             raise SpecError(message, where=document.where(path), hint=f"add {parameter.name}:")
+
+
+def _keys_in(value: Any, path: Path) -> Iterator[Path]:
+    """Yield the places of texts that are called what keys are called, at any depth."""
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            if isinstance(item, str) and re.sub("[-_ ]", "", str(name)).lower() in SECRETS:
+                yield (*path, name)
+            yield from _keys_in(item, (*path, name))
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _keys_in(item, (*path, index))
 
 
 def declared_metrics(made: Any, where: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from trialplate.record.entries import DECIDED, RunClose, TrialEnd, TrialStart
 from trialplate.record.matrix import Matrix
-from trialplate.record.values import Configuration, Plan
+from trialplate.record.values import Configuration, Plan, Pricing
 from trialplate.rules.cells import (
     AFTER_DECIDED,
     CALLING_RUNNERS,
@@ -47,10 +47,7 @@ class CellChecks:
         applicable = {case.id: matrix.applicable(case) for case in matrix.cases}
         self.metrics = {case: frozenset(m for s in scorers for m in s.metrics) for case, scorers in applicable.items()}
         self.further = {case: frozenset(m for s in scorers for m in s.also) for case, scorers in applicable.items()}
-        self.helpers = {
-            case: [item.pricing for item in plan.helpers if item.name in {s.helper for s in scorers}]
-            for case, scorers in applicable.items()
-        }
+        self.prices: dict[str | None, Pricing | None] = {item.name: item.pricing for item in plan.helpers}
         self.helped = {case: [s for s in scorers if s.helper] for case, scorers in applicable.items()}
         self.derivable = {case: all(s.type in PASS_FAIL_TYPES for s in scorers) for case, scorers in applicable.items()}
         self.sessions = 1
@@ -105,16 +102,18 @@ class CellChecks:
 
     def _helped(self, body: TrialEnd, where: str) -> None:
         """V17: what helpers cost follows from their price, where one price is in play; who measured had a helper."""
-        asked, scorers, replies = self.helpers[body.trial[1]], self.helped[body.trial[1]], body.private.replies
+        scorers, replies = self.helped[body.trial[1]], body.private.replies
         unheard = body.cause in (None, "scorer") and any(
             s.metric in body.metrics and not (replies.get(s.name) if s.type == "judge" else body.helper_calls)
             for s in scorers
         )
         if unheard or replies.keys() - {s.name for s in scorers}:
             self.report.found("CELL-VALUE", f"{_name(body)}: what its judges replied is not what they measured", where)
-        wanted = cost_of(asked[0], body.helper_usage) if len(asked) == 1 and body.helper_calls else None
-        told = (body.helper_usage, body.helper_cost) != (None, None) and not body.helper_calls
-        if told or (body.helper_calls and not asked) or (len(asked) == 1 and body.helper_cost != wanted):
+        asked = {s.helper for s in scorers}
+        one, called = len(asked) == 1, bool(body.helper_calls)
+        wanted = cost_of(self.prices.get(next(iter(asked))), body.helper_usage) if one and called else None
+        told = (body.helper_usage, body.helper_cost) != (None, None) and not called
+        if told or (called and not asked) or (one and body.helper_cost != wanted):
             self.report.found("COST", f"{_name(body)}: the helper's cost is not its price times its tokens", where)
 
     def _may_be_skipped(self, body: TrialEnd) -> bool:

@@ -23,7 +23,8 @@ from trialplate.verify.ledger_view import LedgerView
 from trialplate.verify.log_file import open_regular
 from trialplate.verify.record_view import RecordView, plan_commitments
 
-__all__ = ["SHORTEST_LEAK", "check_content", "leak_in", "openings", "public_commitments", "public_text"]
+__all__ = ["SHORTEST_LEAK", "check_content", "leak_in", "openings", "private_strings", "public_commitments"]
+__all__ += ["public_text"]
 
 MAX_LINE = MAX_BLOB = 64 * 1024 * 1024
 _ASKED = frozenset({"input", "files", "trace"})
@@ -97,29 +98,24 @@ def _check_openings(
     missing = set(record.commitments)
     of_plan = set(plan_commitments(record.plan))
     cases = {case.commitment: case for case in record.plan.test_set.cases}
-    asked = {case.asked: case for case in record.plan.test_set.cases if case.asked is not None}
-    questions: dict[str, Json] = {}
-    differ: set[str] = set()
-
-    def asks(case: PlanCase, value: Json) -> None:
-        if questions.setdefault(case.id, value) != value:
-            differ.add(case.id)
-
+    asked = {case.asked for case in record.plan.test_set.cases}
+    asks: dict[str | None, Json] = {}
     unused = opened = 0
     for commitment, value in openings(record.folder, shown):
         opened += commitment in missing
         unused += commitment not in missing
         missing.discard(commitment)
         if commitment in cases:
-            asks(cases[commitment], _check_case(cases[commitment], value, record, settled, report))
+            asks[commitment] = _check_case(cases[commitment], value, record, settled, report)
         if commitment in asked:
-            asks(asked[commitment], value)
+            asks[commitment] = value
         leaked = None if commitment in public else leaks.of(value, of_plan=commitment in of_plan)
         if leaked is not None:
             message = f"a private text stands in the plan, the record or the ledger: {leaked[:40]!r}..."
             report.found("PRIVATE-TEXT-PUBLIC", message, shown)
-    for case_id in sorted(differ):
-        report.found("CONTENT-MISMATCH", f"case {case_id} does not ask what its plan says that it asks", shown)
+    for case in record.plan.test_set.cases:
+        if asks.keys() >= {case.asked, case.commitment} and asks[case.asked] != asks[case.commitment]:
+            report.found("CONTENT-MISMATCH", f"case {case.id} does not ask what its plan says that it asks", shown)
     if missing:
         report.found("CONTENT-MISSING", f"{len(missing)} commitments are opened by nothing", f"{shown}/content.jsonl")
     if unused:
@@ -173,7 +169,7 @@ class _Leaks:
         if not of_plan and not self.named:
             return None
         words = next(
-            (text for text in _private_strings(value) if len(text) >= SHORTEST_LEAK and text in self.named), None
+            (text for text in private_strings(value) if len(text) >= SHORTEST_LEAK and text in self.named), None
         )
         return words or (self._in_public if of_plan else self._in_prose)(value)
 
@@ -218,12 +214,12 @@ def leak_in(text: str, ids: Set[str] = frozenset()) -> Callable[[Json], str | No
         return all(table[hash(end) % len(table)] for end in (item[:size], item[-size:])) and item in text
 
     def leak(value: Json) -> str | None:
-        return next((item for item in _private_strings(value, ids) if stands(item)), None)
+        return next((item for item in private_strings(value, ids) if stands(item)), None)
 
     return leak
 
 
-def _private_strings(value: Json, ids: Set[str] = frozenset()) -> Iterator[str]:
+def private_strings(value: Json, ids: Set[str] = frozenset()) -> Iterator[str]:
     """Yield the strings of a value, without what of a case stands in every plan, since rules select by it.
 
     Nor with its files and trace, of which it holds digests: a command that reads one names it, and the plan pins it.

@@ -26,7 +26,7 @@ from trialplate.record.log import check_inclusion, leaf_hash, root_of
 from trialplate.record.matrix import Matrix, attempt_key, configuration_digest, narrow
 from trialplate.record.values import Configuration, Plan, PlanTool, Scorer
 from trialplate.rules.cells import Board
-from trialplate.rules.shape import mark_problems, plan_problems
+from trialplate.rules.shape import MOST_TRIALS, mark_problems, plan_problems
 from trialplate.verify.cell_checks import CellChecks
 from trialplate.verify.findings import Report
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
@@ -153,6 +153,8 @@ def _check_plan(raw: bytes, plan: Plan, entry: LedgerEntry, ledger: LedgerView, 
         _check_commitments(plan, start, ledger, where, report)
     by_name = {item.name: item for item in plan.configurations}
     matrix = narrow(plan, start.narrowing)
+    if matrix.size > MOST_TRIALS:
+        raise VerificationError(f"a plan of {matrix.size} trials", where=where, code="STRICT-LIMIT")
     if (start.selection == "pilot") != (matrix.size < narrow(plan, None).size):
         report.found("START-MISMATCH", f"run.start says {start.selection} of {matrix.size} trials", where)
     for problem in (*plan_problems(plan), *mark_problems(plan.pass_mark)):

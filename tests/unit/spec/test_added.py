@@ -128,6 +128,8 @@ def test_runner_that_is_hosted_is_asked_for_a_model_by_its_id(project: Write) ->
         ((), "runners: {acme: {endpint: x}}", 'unknown option "endpint" (did you mean "endpoint"?)'),
         ((), f"{OPTIONS[:-1]}, acne: {{}}}}", 'no model here has the runner "acne" of a package'),
         ((), "runners: {acme: {endpoint: x, api_key: y}}", "a key in the plan would be published"),
+        ((), "runners: {acme: {endpoint: {auth: [{apiKey: y}]}}}", "a key in the plan would be published"),
+        (("{type: exact}", "{type: acme-one, level: {access-token: y}}"), OPTIONS, "a key in the plan would be"),
         (("runner: acme,", "runner: acmee,"), OPTIONS, 'did you mean "acme"?'),
         (("runner: acme,", "runner: pyhton,"), "", 'did you mean "python"?'),
         (("runner: acme,", "runner: zzz,"), "", "install the package that adds it"),
