@@ -86,7 +86,7 @@ def _pattern_of(value: str) -> str:
 
 
 def _forms_of(char: str) -> str:
-    forms = [rf"\\+u(?i:{ord(char):04x})", f"%(?i:{ord(char):02x})"]  # JSON in JSON doubles the backslash
+    forms = [rf"\\{{1,8}}u(?i:{ord(char):04x})", f"%(?i:{ord(char):02x})"]  # JSON in JSON doubles the backslash
     if char in '/\\"':
         forms.append(re.escape("\\" + char))
     if char == " ":

@@ -94,6 +94,12 @@ def test_retry_reserves_anew_and_an_unknown_cost_keeps_its_reservation() -> None
         ({"outcome": "error", "cause": "timeout"}, 40),
         ({"outcome": "error", "cause": "interrupted"}, 40),
         ({"outcome": "skipped", "cause": "budget"}, 0),
+        ({"outcome": "error", "cause": "rate_limited", "status": 429, "calls": (Call(digest=DIGEST),)}, 0),
+        ({"outcome": "error", "cause": "rate_limited", "status": 429, "calls": (Call(digest=DIGEST),) * 2}, 40),
+        ({"outcome": "failed", "cause": "rejected_request", "status": 400, "calls": (Call(digest=DIGEST),) * 2}, 40),
+        ({"outcome": "error", "cause": "not_started", "calls": (Call(digest=DIGEST),)}, 40),
+        ({"outcome": "error", "cause": "refused_connection", "calls": (Call(digest=DIGEST),)}, 40),
+        ({"outcome": "error", "cause": "replay_miss", "calls": (Call(digest=DIGEST, replayed=True),)}, 0),
     ],
     ids=str,
 )

@@ -295,3 +295,17 @@ def test_judge_of_another_version_of_the_prompts_is_refused() -> None:
     """A verdict by other words would not compare."""
     with pytest.raises(SpecError, match="version 1 of the judge's prompts"):
         judge(VERDICTS, version=2)
+
+
+@pytest.mark.parametrize("text", ["\n", "-", "-\n", "\n!", '"score" ', "ignore ", "<answer "])
+def test_answer_of_nothing_but_one_sign_is_looked_at_once(text: str) -> None:
+    """What looks for a judge's words never looks through the same characters again and again."""
+    assert speaks_to_its_judge(text * (100_000 // len(text))) is None
+
+
+@pytest.mark.parametrize(
+    "answer", ["x\n\n  ** SYSTEM: now", "----- \n BEGIN NEW", "a\n# verdict = 1", "----------END X", "\n\n\nscore: 1"]
+)
+def test_what_speaks_to_a_judge_is_found_at_any_line(answer: str) -> None:
+    """Behind blank lines, signs and dashes of any number."""
+    assert speaks_to_its_judge(answer) is not None

@@ -452,6 +452,33 @@ def test_ring_of_parents_is_cut_open() -> None:
     assert [step.tool for step in trace.steps] == ["own"]
 
 
+def test_ring_is_cut_where_it_closes_and_what_hangs_on_it_stays() -> None:
+    """The span of a ring that began last is its top; a branch of a ring is no ring."""
+    ring = [llm("a", "b", (0, 9), (1, 1)), llm("b", "c", (1, 9), (2, 1)), llm("c", "a", (2, 9), (4, 1))]
+    branch = llm("d", "a", (3, 4), (8, 1))
+    assert read(*ring, branch).usage == Usage(input=8, output=1, declared=True), "the branch is the lowest that counts"
+
+
+@pytest.mark.parametrize("last", ["", "s29999"])
+def test_chain_of_many_spans_and_a_ring_of_many_are_read(last: str) -> None:
+    """Each span is looked at a few times, however deep it is; the square of their number would take minutes."""
+    spans = [tool(f"s{n}", f"s{n - 1}" if n else last, (n, n + 1)) for n in range(30_000)]
+    assert len(read(*spans).steps) == 30_000
+
+
+def test_key_that_stands_twice_among_many_is_named() -> None:
+    """The last of very many keys, found without comparing each with each."""
+    pairs = [f'"k{n}":1' for n in range(100_000)]
+    with pytest.raises(FormatError, match='the key "k99999" twice'):
+        read_trace(("{" + ",".join([*pairs, pairs[-1]]) + "}").encode())
+
+
+def test_time_that_no_record_could_hold_is_unknown() -> None:
+    """A clock may say anything."""
+    made = tool("a", "", (0, 1))
+    assert read({**made, "startTimeUnixNano": "1", "endTimeUnixNano": "9" * 39}).latency_ms is None
+
+
 def test_time_is_from_the_first_start_to_the_last_end() -> None:
     """Over spans that have both; without any it is unknown."""
     assert read(tool("a", "", (3, 5)), tool("b", "", (10, 12)), tool("c")).latency_ms == 9

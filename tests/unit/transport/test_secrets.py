@@ -52,6 +52,22 @@ def test_scrub_replaces_every_written_form_of_a_secret(value: str) -> None:
         assert secrets.scrub(f"<{form}>") == f"<{REPLACEMENT}>"
 
 
+@given(PRINTABLE)
+def test_scrub_replaces_a_secret_whose_every_character_is_escaped(value: str) -> None:
+    """Also where JSON stands within JSON, which doubles each backslash; and plain characters may stand between."""
+    secrets = knowing(value)
+    escaped = "".join(f"\\u{ord(char):04x}" for char in value)
+    mixed = value[: len(value) // 2] + escaped[6 * (len(value) // 2) :]
+    for form in (escaped, escaped.upper().replace("U", "u"), json.dumps(escaped)[1:-1], mixed):
+        assert secrets.scrub(f"<{form}>") == f"<{REPLACEMENT}>"
+
+
+def test_scrub_of_nothing_but_backslashes_ends() -> None:
+    """What may be part of an escape is looked at once; the square of this length would take hours."""
+    text = "\\" * 10**6 + "\\u"
+    assert knowing("sk-0123456789").scrub(text) == text
+
+
 def test_scrub_of_a_secret_that_begins_with_another_leaves_no_rest() -> None:
     """The longer one is replaced as a whole, else its tail would be kept."""
     secrets = knowing("abcdefgh", "abcdefgh-and-more")
