@@ -21,12 +21,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from trialplate.errors import SpecError
+from trialplate.errors import FormatError, SpecError
+from trialplate.record import canonical, codec
+from trialplate.record.entries import Call, Usage
 from trialplate.record.frozen import Json
 from trialplate.record.values import Configuration
 from trialplate.rules.cells import under_test
 from trialplate.run_output import told
 from trialplate.runners.base import Answer, Attachment, Failure, FailureKind, OfferedTool, Request, RunnerContext
+from trialplate.runners.providers import replies
 from trialplate.runners.python import declared_usage
 from trialplate.transport.calls import CallRaised, CallTimeout, call, within
 from trialplate.transport.function_child import TOLD
@@ -149,6 +152,8 @@ class OwnRunner:
             raise self._failure("exit_status", f"the runner raised {error}") from None
         if not isinstance(found, Answer) or not isinstance(found.text, str):
             raise self._failure("bad_reply", f"the runner returned {type(found).__name__}, not an Answer with a text")
+        if (flaw := _flaw(found)) is not None:
+            raise self._failure("bad_reply", f"the runner returned an Answer that no record holds: {flaw}")
         if found.usage is not None and under_test(self._configuration):
             found = replace(found, usage=found.usage.replace(declared=True))
         return found
@@ -175,6 +180,29 @@ class OwnRunner:
 def _question(request: Request) -> Question:
     case = request.case
     return Question(id=case.id, input=case.input, instructions=request.instructions, files=request.files)
+
+
+def _flaw(answer: Answer) -> str | None:
+    """Say what of an answer cannot be recorded, if anything: the code of a package may return whatever it likes."""
+    for name in ("finish", "served"):
+        if not isinstance(getattr(answer, name), str | None):
+            return f"its {name} is no text"
+    for name in ("latency_ms", "received"):
+        if replies.count({name: getattr(answer, name)}, name) is None:
+            return f"its {name} is no count"
+    if not isinstance(answer.request_ids, tuple) or not all(replies.is_short(item) for item in answer.request_ids):
+        return "its request_ids are no short texts"
+    if not isinstance(answer.calls, tuple) or not all(isinstance(call, Call) for call in answer.calls):
+        return "its calls are none"
+    if not isinstance(answer.usage, Usage | None):
+        return "its usage is none"
+    try:
+        if answer.usage is not None:
+            canonical.encode(codec.to_json(codec.decode(Usage, codec.to_json(answer.usage), "usage")))
+        canonical.encode(answer.transcript)
+    except (FormatError, AttributeError, TypeError, RecursionError) as error:
+        return f"its usage or its transcript: {error}"
+    return None
 
 
 def _since(began: float) -> int:

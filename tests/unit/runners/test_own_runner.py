@@ -227,6 +227,33 @@ async def test_full_form_that_gives_no_answer_fails(act: Any, kind: str) -> None
     assert caught.value.kind == kind
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"usage": Usage(input=-1, output=2)},
+        {"usage": Usage(input=2**60, output=2)},
+        {"usage": {"input": 1}},
+        {"usage": Usage(input=1.5, output=True)},
+        {"transcript": {"x": {1, 2}}},
+        {"transcript": {"x": float("nan")}},
+        {"finish": 7},
+        {"served": ["m"]},
+        {"request_ids": ("r" * 200,)},
+        {"request_ids": "r1"},
+        {"calls": ("x",)},
+        {"latency_ms": -1},
+        {"received": None},
+    ],
+    ids=str,
+)
+async def test_answer_that_no_record_holds_is_none(said: dict[str, Any]) -> None:
+    """Whatever a package returns, the run goes on, and the line is one that verifies."""
+    act = Answers(Answer(**{"text": "Paris", **said}))
+    with pytest.raises(Failure, match="that no record holds") as caught:
+        await OwnRunner(OWN, context(), act, closes=False).answer(request())
+    assert caught.value.kind == "bad_reply"
+
+
 async def test_full_form_tells_its_own_failures_and_is_bounded_in_time() -> None:
     """`Failure` is how a runner says what happened."""
 
