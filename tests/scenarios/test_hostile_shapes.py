@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import random
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -102,10 +103,8 @@ def test_document_of_any_shape_is_answered_and_never_accepted(
         ends = [entry["body"] for entry in forger.record if entry["type"] == "trial.end"]
         document = forger.plan if what == "plan" else ends
         told = [mutate(document, chance) for _ in range(chance.randint(1, 3))]
-        try:
+        with suppress(FormatError, KeyError, TypeError, IndexError):  # else the counts stay those of the lines before
             forger.recount()
-        except (FormatError, KeyError, TypeError, IndexError):
-            pass  # the counts stay those of the lines as they were
         try:
             forger.sign()
         except (FormatError, KeyError, TypeError, IndexError):
@@ -123,7 +122,7 @@ def test_document_of_any_shape_is_answered_and_never_accepted(
     assert signed > ROUNDS / 2
 
 
-@pytest.mark.parametrize("repeats", [3_000_000, MAX_INTEGER])
+@pytest.mark.parametrize("repeats", [3_000_000, 1 << 50])
 def test_plan_that_claims_more_trials_than_a_record_can_hold_is_not_counted(
     made: SmallProject, tmp_path: Path, repeats: int
 ) -> None:
