@@ -111,7 +111,24 @@ FAILED = line(
         "private": {"error": COMMITMENT, "served": COMMITMENT, "transcript": COMMITMENT},
     },
 )
-LINES = {"start": START, "plain": PLAIN, "called": CALLED, "failed": FAILED}
+JUDGED = line(
+    "trial.end",
+    {
+        "trial": ["m", "q0", 1],
+        "attempt": 2,
+        "outcome": "passed",
+        "metrics": {"correct": 1},
+        "unknown": {"grounded": "scorer"},
+        "answer_of": 1,
+        "helper_calls": [{"digest": "sha256:" + "0" * 64}, {"digest": "sha256:" + "1" * 64, "replayed": True}],
+        "helper_usage": {"input": 9, "output": 4, "cost_nano": 7, "declared": True},
+        "helper_cost": {"nano": 12, "currency": "USD"},
+        "private": {"answer": COMMITMENT, "replies": {"a": [], "judge": [COMMITMENT, COMMITMENT]}},
+        "verdict": "passed",
+    },
+)
+LEFT_OUT = line("trial.end", {"trial": ["m", "q0", 1], "attempt": 1, "outcome": "skipped", "cause": "incompatible"})
+LINES = {"start": START, "plain": PLAIN, "called": CALLED, "failed": FAILED, "judged": JUDGED, "left out": LEFT_OUT}
 OPENINGS = {
     "text": b'["0123456789abcdefghijkl","What is 4 and 4?"]',
     "empty": b'["0123456789abcdefghijkl",""]',

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -203,6 +204,38 @@ def test_hard_case_called_incompatible_afterwards_is_found(tmp_path: Path) -> No
     (made.last / "content.jsonl").unlink()
     decided = stranger("gate", "latest", "--model", "m", "--no-append", "--json").json["decision"]
     assert decided["rules"][0]["low"] == "1/3", "without the content it is no better than the wrong answers were"
+
+
+def test_case_that_the_plan_does_not_take_and_that_was_asked_is_found(tmp_path: Path) -> None:
+    """What counts as the worst there is does not become a pass by an answer to something else."""
+    with ServerThread(ChatServer(answer=yes)) as server:
+        made = project(tmp_path, server.url, WORDS, SEEN)
+        made.run()
+    forger = Forger(made)
+    forger.drop("decision")
+    forger.plan["configurations"][0]["accepts"] = ["application/pdf"]
+    forger.sign()
+    assert made.as_stranger(tmp_path).codes() == {"CELL-VALUE"}
+
+
+def test_bytes_beyond_any_files_size_are_found_and_not_read(tmp_path: Path) -> None:
+    """A hole of a gigabyte in the place of a picture costs a reader nothing; a link is read as what it leads to."""
+    with ServerThread(ChatServer(answer=yes)) as server:
+        made = project(tmp_path, server.url, SEEN)
+        made.run()
+    stored = made.last / "content" / NAME
+    with stored.open("r+b") as file:
+        file.truncate(1 << 40)
+    assert made.codes() == {"CONTENT-MISMATCH"}
+    stored.unlink()
+    stored.symlink_to(made.root / "cases" / "img" / "scan.tiff")
+    assert made.codes() == {"CONTENT-MISMATCH"}
+    stored.unlink()
+    os.mkfifo(stored)
+    assert made.codes() == {"FILE-MISSING"}
+    stored.unlink()
+    (stored.parent / ("f" * 64)).mkdir()
+    assert made.codes() == {"FILE-MISSING"}
 
 
 def test_resume_leaves_out_what_was_left_out(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_server import ChatServer
+from chat_server import ChatServer, completion
+from forger import Forger
 from server_thread import ServerThread
 from small_project import SmallProject
 
@@ -204,6 +205,37 @@ def test_form_is_asked_for_in_three_modes_and_read_the_same_way(tmp_path: Path, 
     assert "in this format: one word" in words
     assert ("must meet this JSON Schema" in words) is (mode != "native")
     assert end_of(made)["outcome"] == "passed"
+
+
+@pytest.mark.parametrize(("mode", "code"), [("text", "RESCORE"), ("false", "CELL-VERDICT")])
+def test_answer_in_its_form_that_is_called_out_of_form_is_found(tmp_path: Path, mode: str, code: str) -> None:
+    """A rival's good answer: what was read of its form is in the transcript, and without a form none can be missed."""
+    with ServerThread(ChatServer(answer=lambda body: reply("blue") if mode == "text" else "blue")) as server:
+        made = project(tmp_path, server.url, FORM, mode=mode)
+        made.run()
+    forger = Forger(made)
+    body = forger.trial("m", "word")
+    body.update(outcome="failed", cause="bad_format", verdict="failed", metrics={"correct": 0})
+    forger.recount()
+    forger.sign()
+    said = made.as_stranger(tmp_path)("verify", "latest", "--rescore")
+    assert said.code == 3
+    assert code in said.out
+
+
+@pytest.mark.parametrize(
+    "echoed", ["Works out an arithmetic expression.", "one whole number, in digits", "a title that was made up"]
+)
+def test_private_text_that_a_far_end_names_as_its_id_is_not_published(tmp_path: Path, echoed: str) -> None:
+    """What a model is told of a tool and of a form, and what came beside its answer: no public file repeats it."""
+    case = CASE + '    answer_format: "one whole number, in digits"\n'
+    said = json.dumps({"title": "a title that was made up", "explanation": "e", "final_answer": "51"})
+    step = {"json": completion(said) | {"id": echoed}, "headers": {"x-request-id": "made by the far end itself"}}
+    with ServerThread(ChatServer([step])) as server:
+        made = project(tmp_path, server.url, case)
+        made.run()
+    assert (end_of(made)["outcome"], end_of(made)["requests"]) == ("passed", ["made by the far end itself"])
+    assert made.codes() == set()
 
 
 def test_unstructured_takes_the_whole_reply(tmp_path: Path) -> None:

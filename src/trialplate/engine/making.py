@@ -82,7 +82,13 @@ def make_scorer(scorer: Scorer, texts: Texts, own: Own) -> ScorerObject:
         SpecError: it is not there, is another than the plan's, or cannot be made.
     """
     if scorer.plugin is None:
-        made: ScorerObject = plugins.load("scorers", scorer.type)(scorer, texts)
+        make = plugins.load("scorers", scorer.type)
+        try:
+            made: ScorerObject = make(scorer, texts)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            message = f"its settings are none of the scorer {scorer.type} ({type(error).__name__}: {str(error)[:100]})"
+            hint = "use a plan that this program made"
+            raise SpecError(message, where=f"scorers.{scorer.name}", hint=hint, code="SCORER") from error
         return made
     from trialplate.scorers.own import OwnScorer
 

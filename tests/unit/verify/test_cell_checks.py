@@ -111,6 +111,9 @@ def test_end_whatever_the_engine_judges_holds(runner: str, kind: FailureKind, se
         ({"outcome": "limit", "cause": None}, "outcome and verdict differ"),
         ({"outcome": "limit", "metrics": {"correct": 1.0}}, "metric above 0"),
         ({"outcome": "limit", "verdict": "passed"}, "metric above 0"),
+        ({"outcome": "limit", "cause": "refusal"}, "limit for refusal"),
+        ({"outcome": "failed", "cause": "max_turns"}, "failed for max_turns"),
+        ({"outcome": "failed", "cause": "bad_format", "metrics": {"correct": 0.0}}, "asked for none"),
         ({"outcome": "failed", "cause": "refusal", "metrics": {"correct": 1.0}}, "metric above 0"),
         ({"outcome": "failed", "cause": "empty", "metrics": {}, "unknown": {"correct": "scorer"}}, "metric above 0"),
         ({"outcome": "failed", "cause": "server_error"}, "the infrastructure's"),
@@ -475,6 +478,24 @@ def test_run_is_complete_with_what_is_never_asked() -> None:
         lines = Lines(plan).end(NOT_ASKED.replace(cause=cause))
         lines.checks.finish(RunClose(complete=True, reason="complete", counts=counts), "full")
         assert lines.codes == found
+
+
+# ------------------------------------------------------------------------------------------------- the far end's word
+
+
+@pytest.mark.parametrize("runner", ["http", "command", "python", "agent", "trace", "acme"])
+def test_end_whose_far_end_counted_itself_says_so(runner: str) -> None:
+    """Else its own count would choose the cheapest where the mark takes nobody's word."""
+    fields: dict[str, Any] = {"pricing": Pricing(input="1", output="2")}
+    plan = plan_of(1, configurations=[configuration(runner=runner, **fields)])
+    made: dict[str, Any] = {"calls": (LIVE,), "cost": Money(nano=9000, currency="USD")}
+    assert codes(plan, **made, usage=Usage(input=1, output=4, declared=True)) == set()
+    assert codes(plan, **made, usage=Usage(input=1, output=4)) == {"COST"}
+
+
+def test_end_with_a_cost_that_nobody_declared_is_found() -> None:
+    """What a hosted model cost is the plan's price times its tokens."""
+    assert codes(usage=Usage(cost_nano=5), cost=Money(nano=5, currency="USD")) == {"COST"}
 
 
 # ------------------------------------------------------------------------------------------------------------- helpers
