@@ -33,6 +33,7 @@ pass_mark:
 """
 WORDS = '  - {id: words, input: "Is it?", reference: "yes", tags: [text]}\n'
 SEEN = '  - {id: seen, input: "Is it a cat?", reference: "yes", tags: [picture], files: [{name: cat, path: img/cat.png, image_detail: low}]}\n'
+WHO = ("configuration", "m")
 ODD = '  - {id: odd, input: "Is it a scan?", reference: "yes", tags: [scan], files: [{name: scan, path: img/scan.tiff}]}\n'
 
 
@@ -175,6 +176,36 @@ def test_case_that_the_model_does_not_take_is_told_beforehand_and_not_asked(tmp_
     assert (decided["decision"], decided["rules"][0]["low"]) == ("rejected", "2/3")
     assert decided["evidence"][2] == {"name": "complete", "met": True, "wanted": "at least 1", "found": "6 of 6 trials"}
     assert "0.6667" in made("report", "latest").out
+
+
+def test_what_was_left_out_is_told_with_why_wherever_a_run_is_shown(tmp_path: Path) -> None:
+    """A row of the report adds up to its trials, and nobody has to look for what the model does not take."""
+    with ServerThread(ChatServer(answer=yes)) as server:
+        made = project(tmp_path, server.url, WORDS, SEEN, ODD)
+        made.run()
+    report = made("report", "latest").out
+    header, row = (next(line.split() for line in report.splitlines() if line.startswith(f"{word} ")) for word in WHO)
+    told = dict(zip(header[-11:-5], row[-10:-4], strict=True))
+    assert (told["passed"], told["skipped"], told["absent"]) == ("4", "2", "0")
+    assert "m: 2 trials incompatible: not asked, and without credit" in report
+    assert "skipped (incompatible): m odd repeat 1\n    why: not asked, and without credit: image/tiff" in report
+    assert made("report", "latest", "--json").json["configurations"][0]["incompatible"] == 2
+    assert "| skipped |" in made("report", "latest", "--format", "markdown").out
+    shown = made("show", "latest", "odd").out
+    assert "repeat 1: skipped (incompatible): not asked, and without credit: image/tiff" in shown
+    assert (
+        f"file cat: image/png, access native local, image_detail low, sha256:{NAME}"
+        in made("show", "latest", "seen").out
+    )
+    trial = made("show", "latest", "odd", "--json").json["trials"][0]
+    assert (trial["outcome"], trial["cause"], trial["attempts"]) == ("skipped", "incompatible", [])
+    held = made("show", "latest", "seen", "--json").json
+    assert held["case"]["files"][0]["digest"] == f"sha256:{NAME}"
+    assert held["configurations"][0]["request"]["body"] is None, "without its picture it would be another request"
+    (made.last / "content.jsonl").unlink()
+    withheld = made("report", "latest").out
+    assert "skipped (incompatible): m odd repeat 1\n    why: withheld" in withheld
+    assert "what it does not take is withheld" in made("show", "latest", "odd").out
 
 
 def test_where_of_a_rule_leaves_the_case_out(tmp_path: Path) -> None:

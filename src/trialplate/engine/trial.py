@@ -31,6 +31,7 @@ from trialplate.record.values import Case, Opening
 from trialplate.rules.cells import most_attempts
 from trialplate.rules.cost import cost_of
 from trialplate.runners.base import Answer, Failure, Recorded, Request
+from trialplate.runners.scrubbed import scrubbed_json
 from trialplate.verify.content import SHORTEST_LEAK, private_strings
 
 __all__ = ["Journal", "TrialRunner"]
@@ -318,7 +319,7 @@ class TrialRunner:
             helper_calls=tuple(asked.calls),
             helper_usage=asked.usage,
             helper_cost=asked.cost,
-            private=self._with_replies(self._private(judgement, answer, key), asked),
+            private=self._with_replies(self._private(judgement, answer, failure, key), asked),
         )
         self.journal.line("trial.end", codec.to_json(end))
         self.tally.spent(end, judgement.error)
@@ -351,9 +352,11 @@ class TrialRunner:
         parts = [codec.to_json(self.cases[case]), *seat.texts.values(), *tools]
         return [text for part in parts for text in private_strings(part)]
 
-    def _private(self, judgement: Judgement, answer: Answer | None, key: TrialKey) -> Private:
+    def _private(self, judgement: Judgement, answer: Answer | None, failure: Failure | None, key: TrialKey) -> Private:
         """Journal what opens the private parts, and return their commitments."""
         found: dict[str, Json] = {}
+        if answer is None and failure is not None and failure.transcript is not None:
+            found["transcript"] = scrubbed_json(failure.transcript, self.scrub)
         if answer is not None:
             found["answer"] = canonical.text_out(answer.text)
             if answer.transcript is not None:

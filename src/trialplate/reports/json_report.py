@@ -90,6 +90,7 @@ def _configuration(item: ConfigurationSummary) -> Json:
         "reasked": item.reasked,
         "lost": item.lost,
         "timeouts": item.timeouts,
+        "incompatible": item.incompatible,
         "metrics": [_metric(metric) for metric in item.metrics],
         "cost": {
             "nano": item.cost_nano,

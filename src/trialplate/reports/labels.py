@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from trialplate.record import codec
 from trialplate.record.entries import TrialKey
 from trialplate.record.values import Case, PlanCase, Scorer
-from trialplate.reports.trials import answer_text, last_ends, opened
+from trialplate.reports.trials import answer_text, last_ends, opened_cases
 from trialplate.scorers.label import Labels
 from trialplate.stats.classification import Classification, classify
 from trialplate.verify.content import openings
@@ -46,16 +45,8 @@ def label_tables(record: RecordView, *, withhold: bool) -> tuple[LabelTable, ...
         return ()
     if withhold or not (record.folder / "content.jsonl").exists():
         return None
-    cases = _cases(record)
+    cases = opened_cases(record.folder, record.matrix.cases)
     return tuple(table for scorer in scorers for table in _tables(record, scorer, cases))
-
-
-def _cases(record: RecordView) -> dict[str, Case]:
-    """Return the cases that are opened, by id."""
-    planned = record.matrix.cases
-    values = {case.commitment: case.opening.value for case in planned if case.opening is not None}
-    values |= opened(record.folder, {case.commitment for case in planned} - values.keys())
-    return {case.id: codec.decode(Case, values[case.commitment], case.id) for case in planned}
 
 
 def _tables(record: RecordView, scorer: Scorer, cases: Mapping[str, Case]) -> Iterator[LabelTable]:

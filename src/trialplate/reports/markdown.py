@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 
 from trialplate.reports.reported import Reported
 from trialplate.reports.words import (
-    COUNTED,
     LABEL_COLUMNS,
     LABELS_WITHHELD,
     cost_text,
+    counted_outcomes,
     helper_text,
     helpers_total,
     label_rows,
@@ -109,12 +109,13 @@ def _row(cells: Sequence[str]) -> str:
 def _numbers(reported: Reported) -> Iterator[str]:
     names = [code(name, in_table=True) for name in reported.metrics]
     helped = ["helpers"] if reported.record.plan.helpers else []
-    header = ["configuration", *names, *COUNTED, "cost", *helped, "median ms", "p95 ms"]
+    words = counted_outcomes(reported.configurations)
+    header = ["configuration", *names, *words, "cost", *helped, "median ms", "p95 ms"]
     yield _row(header)
     yield _row(["---", *["---:"] * (len(header) - 1)])
     for item in reported.configurations:
         latency = ("-", "-") if item.latency_ms is None else (str(item.latency_ms[0]), str(item.latency_ms[1]))
-        counts = [str(item.outcomes[word]) for word in COUNTED]
+        counts = [str(item.outcomes[word]) for word in words]
         means = [metric_text(metric) for metric in item.metrics]
         costs = [cost_text(item), helper_text(item)][: 1 + len(helped)]
         yield _row([code(item.name, in_table=True), *means, *counts, *costs, *latency])

@@ -24,7 +24,8 @@ from trialplate.reports.summary import (
     summarise,
     summarise_tags,
 )
-from trialplate.reports.trials import answer_text, last_ends, opened, reasons_of
+from trialplate.reports.trials import answer_text, last_ends, opened, opened_cases, reasons_of
+from trialplate.rules.compatible import incompatible
 from trialplate.verify.gate import Gate
 from trialplate.verify.record_view import RecordView
 
@@ -176,7 +177,14 @@ def _with_parts(
 ) -> Iterator[FailedTrial]:
     needed = {c for end in ends.values() for c in end.private.commitments.values()}
     texts = {} if withhold else opened(record.folder, needed)
+    unfit = {item.case for item in first if item.cause == "incompatible"}
+    cases = {} if withhold else opened_cases(record.folder, (case for case in record.matrix.cases if case.id in unfit))
+    by_name = {item.name: item for item in record.plan.configurations}
     for item in first:
+        if item.cause == "incompatible":
+            why = incompatible(cases[item.case], by_name[item.configuration]) if item.case in cases else WITHHELD
+            yield FailedTrial(item, (("why", why and f"not asked, and without credit: {why}"),))
+            continue
         end = ends.get((item.configuration, item.case, item.repeat))
         if end is None:
             yield FailedTrial(item)

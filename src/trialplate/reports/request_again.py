@@ -22,9 +22,15 @@ __all__ = ["body_digest", "request_body"]
 
 
 def request_body(item: Configuration, case: Case | None, opened: Mapping[str, Json]) -> Json | None:
-    """Return the body of the request for a case; None if a text of it is withheld, or the runner sends no such body."""
+    """Return the body of the request for a case; None if it cannot be told.
+
+    So it is where a text of it is withheld, where the runner sends no such body, and where files, tools or a form of
+    the answer go with the question: without these it would be another request.
+    """
     held = {(text.role, text.name): opened.get(text.commitment) for text in item.texts}
     if case is None or item.runner not in HOSTED_RUNNERS or None in held.values():
+        return None
+    if case.files or case.tools or case.answer_format is not None or case.answer_schema is not None:
         return None
     request = Request(
         configuration=item,

@@ -74,6 +74,8 @@ class ConfigurationSummary:
     lost: int
     timeouts: int
     """Trials that stand at a time limit."""
+    incompatible: int
+    """Trials of cases that the model does not take."""
     attempts: int
 
 
@@ -159,6 +161,7 @@ def _summary(record: RecordView, name: str, rows: Rows) -> ConfigurationSummary:
         reasked=sum(cell.reasked for cell in begun),
         lost=sum(cell.lost + cell.running for cell in begun),
         timeouts=sum(cell.cause == "timeout" and not cell.running for cell in begun),
+        incompatible=sum(cell.incompatible for cell in begun),
         attempts=sum(cell.attempts for cell in begun),
     )
 

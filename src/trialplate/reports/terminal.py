@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 
 from trialplate.reports.reported import Reported
 from trialplate.reports.words import (
-    COUNTED,
     LABEL_COLUMNS,
     LABELS_WITHHELD,
     cost_text,
+    counted_outcomes,
     helper_text,
     helpers_total,
     label_rows,
@@ -58,10 +58,11 @@ def render(reported: Reported) -> Iterator[str]:
 
 def _table(reported: Reported) -> Iterator[str]:
     helped = ["helpers"] if reported.record.plan.helpers else []
-    rows = [["configuration", *reported.metrics, *COUNTED, "cost", *helped, "median ms", "p95 ms"]]
+    words = counted_outcomes(reported.configurations)
+    rows = [["configuration", *reported.metrics, *words, "cost", *helped, "median ms", "p95 ms"]]
     for item in reported.configurations:
         latency = ("-", "-") if item.latency_ms is None else (str(item.latency_ms[0]), str(item.latency_ms[1]))
-        counts = [str(item.outcomes[word]) for word in COUNTED]
+        counts = [str(item.outcomes[word]) for word in words]
         costs = [cost_text(item), helper_text(item)][: 1 + len(helped)]
         rows.append([item.name, *map(metric_text, item.metrics), *counts, *costs, *latency])
     yield from aligned(rows)

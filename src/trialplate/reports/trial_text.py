@@ -9,11 +9,13 @@ from fractions import Fraction
 from trialplate.record import canonical, codec
 from trialplate.record.entries import Money, TrialEnd, Usage
 from trialplate.record.frozen import Json
-from trialplate.record.values import Configuration
+from trialplate.record.values import Case, Configuration
 from trialplate.reports.request_again import body_digest
+from trialplate.reports.transcript_text import transcript_text
 from trialplate.reports.trial_view import Attempt, CaseView, Trial
 from trialplate.reports.trials import answer_text, reasons_of
 from trialplate.reports.words import amount_text, share_text, trial_text
+from trialplate.rules.compatible import incompatible
 from trialplate.verify.findings import counted
 from trialplate.verify.text import visible
 
@@ -31,14 +33,37 @@ def case_lines(view: CaseView) -> Iterator[str]:
         yield from block("references", None)
     for item in case.references if case is not None else ():
         yield from block("reference", item if isinstance(item, str) else canonical.encode(item).decode())
-    if case is not None and case.meta:
-        yield from block("meta", canonical.encode(dict(case.meta)).decode())
+    if case is not None:
+        yield from _more_of_case(case)
     for item in view.configurations:
         yield ""
         yield from _prompt_lines(item, view)
         for trial in view.trials:
             if trial.configuration == item.name:
                 yield from _trial_lines(trial, view)
+
+
+def _more_of_case(case: Case) -> Iterator[str]:
+    """Yield what a case holds besides its question and its accepted answers."""
+    if case.answer_format is not None:
+        yield from block("answer_format", case.answer_format)
+    if case.answer_schema is not None:
+        yield from block("answer_schema", canonical.encode(dict(case.answer_schema)).decode())
+    for passage in case.context:
+        yield from block("context", passage)
+    for file in case.files:
+        told = [file.type, f"access {' '.join(file.access)}"]
+        told += [f"image_detail {file.image_detail}"] if file.image_detail else []
+        yield visible(f"  file {file.name}: {', '.join(told)}, {file.digest}")
+    for tool in case.tools:
+        most = f", at most {counted(tool.max_calls, 'call')}" if tool.max_calls is not None else ""
+        yield visible(f"  tool {tool.name}: {tool.timeout_ms / 1000:g} s for a call{most}")
+    if case.max_turns is not None:
+        yield f"  max_turns: {case.max_turns}"
+    if case.trace is not None:
+        yield f"  trace: {case.trace}"
+    if case.meta:
+        yield from block("meta", canonical.encode(dict(case.meta)).decode())
 
 
 def block(label: str, text: str | None, indent: str = "  ") -> Iterator[str]:
@@ -70,13 +95,23 @@ def _prompt_lines(item: Configuration, view: CaseView) -> Iterator[str]:
 
 def _trial_lines(trial: Trial, view: CaseView) -> Iterator[str]:
     outcome, cause = trial.outcome
-    yield f"  repeat {trial.repeat}: {trial_text(outcome, cause)}" + ("" if trial.attempts else ": it never began")
+    why_not = "" if trial.attempts else f": {_why_not(trial, view)}"
+    yield f"  repeat {trial.repeat}: {trial_text(outcome, cause)}{why_not}"
     several = len(trial.attempts) > 1
     for number, attempt in enumerate(trial.attempts, start=1):
         if several:
             yield f"    attempt {number}, begun {attempt.started}: {_attempt_text(attempt)}"
         if attempt.end is not None:
             yield from _end_lines(attempt.end, view, "      " if several else "    ")
+
+
+def _why_not(trial: Trial, view: CaseView) -> str:
+    """Say why a trial has no attempt."""
+    if trial.left_out == "incompatible":
+        item = next(item for item in view.configurations if item.name == trial.configuration)
+        why = None if view.case is None else incompatible(view.case, item)
+        return f"not asked, and without credit: {visible(why or 'what it does not take is withheld')}"
+    return "it never began" if trial.left_out is None else "it was left out, by the budget's money or time"
 
 
 def _attempt_text(attempt: Attempt) -> str:
@@ -91,7 +126,8 @@ def _end_lines(end: TrialEnd, view: CaseView, inner: str) -> Iterator[str]:
     for label, commitment in (("answer", private.answer), ("transcript", private.transcript), ("error", private.error)):
         if commitment is not None:
             held = view.texts.get(commitment)
-            yield from block(label, None if held is None else answer_text(held), inner)
+            text = transcript_text if label == "transcript" else answer_text
+            yield from block(label, None if held is None else text(held), inner)
     for scorer, replies in private.replies.items():
         for number, commitment in enumerate(replies, 1):
             held = view.texts.get(commitment)
@@ -162,6 +198,10 @@ def money_text(cost: Money | None) -> str:
 # -------------------------------------------------------------------------------------------------------------- json
 
 
+_MORE = ("answer_format", "answer_schema", "context", "files", "tools", "max_turns", "trace")
+"""What a case may hold besides, under the names that it has there."""
+
+
 def case_json(view: CaseView) -> Json:
     """Return the stable object of `show RUN CASE --json`."""
     planned, case = view.planned, view.case
@@ -177,6 +217,7 @@ def case_json(view: CaseView) -> Json:
             "input": None if case is None else case.input,
             "references": None if case is None else list(case.references),
             "meta": None if case is None else dict(case.meta),
+            **{name: None if case is None else codec.to_json(getattr(case, name)) for name in _MORE},
         },
         "configurations": [_configuration_json(item, view) for item in view.configurations],
         "trials": [_trial_json(trial, view) for trial in view.trials],

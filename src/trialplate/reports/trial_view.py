@@ -55,6 +55,8 @@ class Trial:
     configuration: str
     repeat: int
     attempts: list[Attempt] = field(default_factory=list)
+    left_out: str | None = None
+    """Why it was left out, by the last session that did."""
 
     @property
     def end(self) -> TrialEnd | None:
@@ -65,7 +67,7 @@ class Trial:
     def outcome(self) -> tuple[str, str | None]:
         """Return outcome and cause."""
         if not self.attempts:
-            return "absent", None
+            return ("absent", None) if self.left_out is None else ("skipped", self.left_out)
         return ("error", "lost") if self.end is None else (self.end.outcome, self.end.cause)
 
 
@@ -190,6 +192,8 @@ def _attempts(run: SignedRun, signed: Signed, case: str, trials: Mapping[TrialKe
             continue
         if isinstance(body, TrialStart):
             trial.attempts.append(Attempt(time))
+        elif body.outcome == "skipped":
+            trial.left_out = body.cause
         elif trial.attempts:
             trial.attempts[-1].ended, trial.attempts[-1].end = time, body
 

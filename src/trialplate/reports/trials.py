@@ -8,18 +8,19 @@ what is shown is what was committed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from trialplate.errors import FormatError, VerificationError
-from trialplate.record import canonical
+from trialplate.record import canonical, codec
 from trialplate.record.entries import RECORD_TYPES, TrialEnd, TrialKey, TrialStart
 from trialplate.record.frozen import Json
+from trialplate.record.values import Case, PlanCase
 from trialplate.rules.cells import Board
 from trialplate.verify.content import openings
 from trialplate.verify.log_file import LogFile, Signed, typed_entry
 
-__all__ = ["answer_text", "last_ends", "opened", "reasons_of", "trial_lines"]
+__all__ = ["answer_text", "last_ends", "opened", "opened_cases", "reasons_of", "trial_lines"]
 
 Line = tuple[str, TrialStart | TrialEnd]
 """A time, and what began or ended then."""
@@ -90,6 +91,18 @@ def opened(folder: Path, commitments: Collection[str]) -> dict[str, Json]:
     if not commitments or not (folder / "content.jsonl").exists():
         return {}
     return {name: value for name, value in openings(folder, f"runs/{folder.name}") if name in commitments}
+
+
+def opened_cases(folder: Path, planned: Iterable[PlanCase]) -> dict[str, Case]:
+    """Return those of some cases that the plan or content.jsonl opens, by id.
+
+    Raises:
+        FormatError: the file holds a line that is no opening, or an opening that is no case.
+    """
+    wanted = {case.commitment: case for case in planned}
+    values = {name: case.opening.value for name, case in wanted.items() if case.opening is not None}
+    values |= opened(folder, wanted.keys() - values.keys())
+    return {wanted[name].id: codec.decode(Case, value, wanted[name].id) for name, value in values.items()}
 
 
 def answer_text(value: Json) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
+from trialplate.record.entries import OUTCOMES
 from trialplate.record.values import Plan
 from trialplate.reports.labels import LabelTable
 from trialplate.reports.reported import FailedTrial
@@ -13,16 +14,21 @@ from trialplate.reports.summary import ConfigurationSummary, MetricSummary
 from trialplate.verify.findings import counted
 from trialplate.verify.text import decimal_text, visible
 
-__all__ = ["COUNTED", "amount_text", "cost_text", "metric_text", "part_lines", "reading", "remarks", "share_text"]
+__all__ = ["amount_text", "cost_text", "counted_outcomes", "metric_text", "part_lines", "reading", "remarks"]
 __all__ += ["LABELS_WITHHELD", "LABEL_COLUMNS", "helper_text", "helpers_total", "label_rows", "label_text"]
-__all__ += ["shortened", "trial_text"]
+__all__ += ["share_text", "shortened", "trial_text"]
 
 LABELS_WITHHELD = "labels are withheld: the answers are not shown here"
 LABEL_COLUMNS = ("precision", "recall", "F1", "support")
-COUNTED = ("passed", "failed", "limit", "error", "absent")
-"""The outcomes that a table shows; the others are for later runners."""
+_COUNTED = ("passed", "failed", "limit", "error", "absent")
+"""The outcomes that a table always shows."""
 LONGEST = 200
 """Characters of an answer or a reason that are shown."""
+
+
+def counted_outcomes(items: Sequence[ConfigurationSummary]) -> list[str]:
+    """Return the outcomes that a table shows, so many that each row adds up to its trials."""
+    return [word for word in (*OUTCOMES, "absent") if word in _COUNTED or any(item.outcomes[word] for item in items)]
 
 
 def metric_text(metric: MetricSummary) -> str:
@@ -84,8 +90,10 @@ def reading(plan: Plan) -> Iterator[str]:
 
 def remarks(item: ConfigurationSummary) -> str:
     """Return what a reader of a configuration's numbers must know, or nothing."""
-    unknown = item.outcomes["error"] + item.outcomes["absent"]
+    unknown = item.outcomes["error"] + item.outcomes["absent"] + item.outcomes["skipped"] - item.incompatible
     notes = [f"{counted(unknown, 'cell')} unknown"] if unknown else []
+    if item.incompatible:
+        notes.append(f"{counted(item.incompatible, 'trial')} incompatible: not asked, and without credit")
     if item.replayed:
         notes.append(f"{counted(item.replayed, 'answer')} replayed from a cassette (cost and latency as recorded)")
     if item.reasked:

@@ -178,6 +178,7 @@ class Failure(Exception):
         sent: the request had left, or the program had started.
         received: bytes of the reply that had arrived.
         latency_ms: from the start of the attempt until it failed.
+        transcript: what had been said and called until then, in the form of `Answer.transcript`.
     """
 
     def __init__(
@@ -194,6 +195,7 @@ class Failure(Exception):
         request_ids: tuple[str, ...] = (),
         usage: Usage | None = None,
         served: str | None = None,
+        transcript: Json | None = None,
     ) -> None:
         super().__init__(message)
         self.kind: FailureKind = kind
@@ -207,6 +209,7 @@ class Failure(Exception):
         self.request_ids = request_ids
         self.usage = usage
         self.served = served
+        self.transcript = transcript
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

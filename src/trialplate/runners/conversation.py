@@ -73,7 +73,8 @@ class _Conversation:
         answer = self._heard(first) if first is not None else await self._asked()
         while (answer.tool_calls or answer.paused) and serves(self._request.configuration, answer.served):
             if len(self._turns) + 1 >= self._limit:
-                told = f"it wanted to go on after {self._limit} turns, the most that it may have"
+                turns = "1 turn" if self._limit == 1 else f"{self._limit} turns"
+                told = f"it wanted to go on after {turns}, the most that it may have"
                 raise self._whole(Failure("max_turns", told, sent=True, served=answer.served))
             results = [await self._result(call) for call in answer.tool_calls]
             self._turns.append(Turn(reply=answer, results=tuple(results)))
@@ -150,6 +151,9 @@ class _Conversation:
             failure.request_ids = tuple(dict.fromkeys([*ids, *failure.request_ids]))
             failure.received += sum(item.received for item in self._replies)
             failure.latency_ms += sum(item.latency_ms for item in self._replies)
+            last = self._replies[-1]
+            left = [Turn(reply=last)] if last.tool_calls and all(turn.reply is not last for turn in self._turns) else []
+            failure.transcript = {"turns": [_told(turn) for turn in (*self._turns, *left)]}
         return failure
 
 
@@ -167,14 +171,16 @@ def _told(turn: Turn) -> Json:
     told: dict[str, Json] = _held(turn.reply.transcript)
     if turn.reply.text:
         told["text"] = canonical.text_out(turn.reply.text)
-    if turn.results:
-        told["tools"] = [
-            {
-                "name": canonical.text_out(result.call.name),
-                "arguments": canonical.text_out(result.call.arguments),
-                "result": canonical.text_out(result.text),
-                **({"error": True} if result.error else {}),
-            }
-            for result in turn.results
-        ]
+    calls: list[Json] = []
+    for number, call in enumerate(turn.reply.tool_calls):
+        made: dict[str, Json] = {
+            "name": canonical.text_out(call.name),
+            "arguments": canonical.text_out(call.arguments),
+        }
+        if number < len(turn.results):
+            result = turn.results[number]
+            made |= {"result": canonical.text_out(result.text), **({"error": True} if result.error else {})}
+        calls.append(made)
+    if calls:
+        told["tools"] = calls
     return told

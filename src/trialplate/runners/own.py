@@ -194,11 +194,12 @@ def _flaw(answer: Answer) -> str | None:
         return "its request_ids are no short texts"
     if not isinstance(answer.calls, tuple) or not all(isinstance(call, Call) for call in answer.calls):
         return "its calls are none"
-    if not isinstance(answer.usage, Usage | None):
+    usage: Any = answer.usage
+    if not isinstance(usage, Usage | None):
         return "its usage is none"
     try:
-        if answer.usage is not None:
-            canonical.encode(codec.to_json(codec.decode(Usage, codec.to_json(answer.usage), "usage")))
+        if usage is not None:
+            canonical.encode(codec.to_json(codec.decode(Usage, codec.to_json(usage), "usage")))
         canonical.encode(answer.transcript)
     except (FormatError, AttributeError, TypeError, RecursionError) as error:
         return f"its usage or its transcript: {error}"

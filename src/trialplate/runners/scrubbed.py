@@ -13,7 +13,7 @@ from trialplate.record.frozen import Json
 from trialplate.runners.base import Answer, ToolCall
 from trialplate.transport.secrets import Secrets
 
-__all__ = ["scrubbed"]
+__all__ = ["scrubbed", "scrubbed_json"]
 
 
 def scrubbed(answer: Answer, secrets: Secrets) -> Answer:
@@ -27,19 +27,20 @@ def scrubbed(answer: Answer, secrets: Secrets) -> Answer:
         finish=None if answer.finish is None else scrub(answer.finish),
         served=None if answer.served is None else scrub(answer.served),
         request_ids=tuple(scrub(item) for item in answer.request_ids),
-        transcript=_scrubbed_json(answer.transcript, scrub),
+        transcript=scrubbed_json(answer.transcript, scrub),
         unreadable=None if answer.unreadable is None else scrub(answer.unreadable),
         tool_calls=tuple(
             ToolCall(id=scrub(call.id), name=scrub(call.name), arguments=scrub(call.arguments))
             for call in answer.tool_calls
         ),
-        replay=_scrubbed_json(answer.replay, scrub),
+        replay=scrubbed_json(answer.replay, scrub),
     )
 
 
-def _scrubbed_json(value: Json, scrub: Callable[[str], str]) -> Json:
+def scrubbed_json(value: Json, scrub: Callable[[str], str]) -> Json:
+    """Return a JSON value without known secrets, in names and in values."""
     if isinstance(value, str):
         return scrub(value)
     if isinstance(value, dict):
-        return {scrub(name): _scrubbed_json(item, scrub) for name, item in value.items()}
-    return [_scrubbed_json(item, scrub) for item in value] if isinstance(value, list) else value
+        return {scrub(name): scrubbed_json(item, scrub) for name, item in value.items()}
+    return [scrubbed_json(item, scrub) for item in value] if isinstance(value, list) else value

@@ -134,6 +134,12 @@ async def test_turns_and_calls_are_bounded() -> None:
     assert (caught.value.kind, len(made), tool.called) == ("max_turns", 3, 3)
     assert caught.value.usage == Usage(input=6, output=3, cache_read=3)
     assert "may be called 3 times" in made[2].turns[1].results[1].text
+    turns = caught.value.transcript["turns"]  # type: ignore[index,call-overload]
+    assert [[call.get("result", "none") for call in turn["tools"]] for turn in turns] == [
+        ["1", "2"],
+        ["3", made[2].turns[1].results[1].text],
+        ["none", "none"],
+    ]
 
 
 async def test_another_model_in_the_middle_ends_it_and_calls_nothing() -> None:
