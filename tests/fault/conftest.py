@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "scenarios"))
+sys.path[:0] = [str(Path(__file__).parents[1] / name) for name in ("scenarios", "servers", "integration")]
 
 from small_project import SmallProject
 

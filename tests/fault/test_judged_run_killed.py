@@ -6,22 +6,17 @@ from __future__ import annotations
 import json
 import random
 import re
-import sys
 import threading
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-TESTS = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS / "servers"), str(TESTS / "integration")]
-
-from chat_server import completion  # noqa: E402  tests/servers is no package
-from processes import cut_short, start  # noqa: E402
-from test_judge_over_http import GOOD, KEY, PRICED, opened, project  # noqa: E402
-from test_run_killed import forked  # noqa: E402
-from test_run_over_http import ends, serving  # noqa: E402
+from chat_server import completion
+from processes import cut_short, start
+from test_judge_over_http import GOOD, KEY, PRICED, opened, project
+from test_run_killed import forked
+from test_run_over_http import ends, serving
 
 
 @pytest.fixture(autouse=True)

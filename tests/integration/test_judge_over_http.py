@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import sys
 from collections.abc import Callable
@@ -179,6 +180,27 @@ def test_survivor_of_three_judges_does_not_decide_alone(tmp_path: Path) -> None:
         assert set(end["unknown"]) == {"judge2", "judge3"}
     gate = made("gate", "latest", "--model", "m")
     assert (gate.code, gate.out.split()[0]) == (1, "INCONCLUSIVE")
+
+
+def test_two_scorers_that_ask_the_same_have_a_recording_each(tmp_path: Path) -> None:
+    """And two models that answer the same: what a live run scored, its replay scores."""
+    said = itertools.cycle(["correct", "incorrect", "partial"])
+
+    def verdict(body: Any) -> str:
+        return json.dumps({"verdict": next(said), "grounded": True})
+
+    with serving(answer=judged(verdict)) as server:
+        made = project(tmp_path, server.url, cases=3)
+        plan = yaml.safe_load((made.root / "trialplate.yaml").read_text())
+        plan["models"]["n"] = plan["models"]["m"]
+        plan["scorers"]["twin"] = {"type": "judge", "model": "grader"}
+        plan["pass_mark"]["evidence"] = {"calls": "any"}
+        made.set_plan(yaml.safe_dump(plan))
+        made("run", "--yes", "--cache", "live")
+        live = {tuple(end["trial"]): end["metrics"] for end in ends(made)}
+    made("run", "--yes", "--cache", "replay")
+    assert {tuple(end["trial"]): end["metrics"] for end in ends(made)} == live
+    assert len({json.dumps(item) for item in live.values()}) > 1
 
 
 def test_judge_has_two_replies_for_ever(tmp_path: Path) -> None:

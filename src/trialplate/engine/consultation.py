@@ -22,7 +22,7 @@ from trialplate.engine.budget import Allowance, unbilled
 from trialplate.engine.pace import REFUSALS, Pace
 from trialplate.engine.turns import own_turn
 from trialplate.record import canonical
-from trialplate.record.entries import Call, Money, Usage
+from trialplate.record.entries import Call, Money, TrialKey, Usage
 from trialplate.record.flaws import MAX_INTEGER
 from trialplate.record.frozen import Json
 from trialplate.record.values import Case, Configuration, Scorer
@@ -94,7 +94,7 @@ class Helpers:
     def consult(
         self,
         case: Case,
-        repeat: int,
+        of: TrialKey,
         request_id: Callable[[], str],
         pace: Pace | None = None,
         earlier: Mapping[str, Sequence[Json]] | None = None,
@@ -103,12 +103,13 @@ class Helpers:
         """Return what the scorers of one answer ask through.
 
         Args:
+            of: the trial whose answer it is.
             request_id: makes an id for each call.
             pace: what bounds how fast they are asked; None bounds nothing.
             earlier: what was replied about the same answer before, by scorer.
             allowance: what they may spend; None bounds nothing.
         """
-        return Consultation(self, case, repeat, request_id, pace, earlier or {}, allowance)
+        return Consultation(self, case, of, request_id, pace, earlier or {}, allowance)
 
 
 @dataclass
@@ -126,7 +127,7 @@ class Consultation:
         self,
         helpers: Helpers,
         case: Case,
-        repeat: int,
+        of: TrialKey,
         request_id: Callable[[], str],
         pace: Pace | None,
         earlier: Mapping[str, Sequence[Json]],
@@ -134,7 +135,7 @@ class Consultation:
     ) -> None:
         """Begin with nothing asked; see `Helpers.consult`."""
         self._helpers, self._texts, self._scrub = helpers.by_name, helpers.texts, helpers.scrub
-        self._case, self._repeat, self._request_id = case, repeat, request_id
+        self._case, self._of, self._request_id = case, of, request_id
         self._pace, self._earlier, self._allowance = pace, earlier, allowance
         self.replies: dict[str, list[Json]] = {}
         """New replies by scorer, as they are kept."""
@@ -222,7 +223,7 @@ class Consultation:
         attempt = 0
         while True:
             attempt += 1
-            request = self._request(helper, question, texts, attempt)
+            request = self._request(scorer, helper, question, texts, attempt)
             bound = self._set_aside(helper, request, question)
             try:
                 answer = await self._paced(helper, request, question)
@@ -251,17 +252,18 @@ class Consultation:
         return reply_of(kept, configuration)
 
     def _request(
-        self, helper: Helper, question: Question, texts: Mapping[tuple[str, str], Json], attempt: int
+        self, scorer: Scorer, helper: Helper, question: Question, texts: Mapping[tuple[str, str], Json], attempt: int
     ) -> Request:
         own = helper.configuration
         return Request(
             configuration=own.replace(texts=(*own.texts, *question.documents)) if question.documents else own,
             case=Case(id=self._case.id, input=question.text, max_turns=1),
             texts={**helper.texts, **texts},
-            repeat=self._repeat,
+            repeat=self._of[2],
             attempt=attempt,
             timeout_s=own.limits.attempt_timeout_ms / 1000,
             request_id=self._request_id(),
+            pins={"configuration": self._of[0], "scorer": scorer.name},
         )
 
     async def _call(self, helper: Helper, request: Request, question: Question) -> Answer:

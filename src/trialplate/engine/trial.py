@@ -226,9 +226,8 @@ class TrialRunner:
 
     def _consultation(self, trial: OpenTrial, earlier: Mapping[str, Sequence[Json]] | None = None) -> Consultation:
         """Return what the scorers of an answer ask their helpers through."""
-        _, case, repeat = trial.key
-        request_id = self._random.request_id
-        return self._helpers.consult(self.cases[case], repeat, request_id, self.pace, earlier, trial.allowance)
+        case, request_id = self.cases[trial.key[1]], self._random.request_id
+        return self._helpers.consult(case, trial.key, request_id, self.pace, earlier, trial.allowance)
 
     def _with_replies(self, private: Private, asked: Consultation) -> Private:
         """Journal what opens new replies, and return the private parts with them behind the earlier ones."""

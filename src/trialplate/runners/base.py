@@ -129,6 +129,8 @@ class Request:
     """What the model is offered, in the plan's order."""
     turns: tuple[Turn, ...] = ()
     """What was said so far in this attempt."""
+    pins: Mapping[str, str] = field(default_factory=dict)
+    """What else makes a recorded exchange the one of this request: whose answer a helper judges, and for whom."""
     next_turn: Callable[[], Awaitable[float]] | None = None
     """Waits until the attempt may make another request, and returns for how many seconds; None: nothing bounds it."""
     blob: Callable[[str], bytes] | None = None

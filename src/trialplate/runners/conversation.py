@@ -24,8 +24,9 @@ from trialplate.record.frozen import Json
 from trialplate.rules.cells import serves
 from trialplate.runners.base import Answer, Failure, OfferedTool, Request, ToolCall, ToolResult, Turn
 from trialplate.runners.providers.replies import shown
+from trialplate.runners.results import cut_off
 from trialplate.runners.usage import added_up
-from trialplate.spec.turns import MAX_TURNS
+from trialplate.spec.turns import MAX_TURNS, RESULT_BYTES
 
 __all__ = ["converse"]
 
@@ -77,6 +78,8 @@ class _Conversation:
                 told = f"it wanted to go on after {turns}, the most that it may have"
                 raise self._whole(Failure("max_turns", told, sent=True, served=answer.served))
             results = [await self._result(call) for call in answer.tool_calls]
+            room = RESULT_BYTES // max(1, len(results))  # a thousand calls in one reply cost no more than one
+            results = [replace(result, text=cut_off(result.text, room)) for result in results]
             self._turns.append(Turn(reply=answer, results=tuple(results)))
             answer = await self._asked()
         if not self._turns:  # tools were offered and none was called, which is more than that nobody knows

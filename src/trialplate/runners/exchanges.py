@@ -48,7 +48,7 @@ class Exchanges:
         cassette = self._cassette
         if cassette is None or cassette.mode != "auto":
             return False
-        return cassette.holds(wire, request.case.id, request.repeat)
+        return cassette.holds(_pinned(request, wire), request.case.id, request.repeat)
 
     async def answer(
         self, request: Request, wire: HttpRequest, digest: str, ask: Callable[[], Awaitable[HttpReply]], read: Read
@@ -66,7 +66,7 @@ class Exchanges:
             Failure: there is no answer.
             StorageError: the exchange could not be recorded.
         """
-        call = Call(digest=digest)
+        call, wire = Call(digest=digest), _pinned(request, wire)
         if self._cassette is None or self._cassette.mode == "live":
             return await self._called(request, wire, call, ask, read)
         if self._cassette.mode == "auto":
@@ -118,6 +118,11 @@ class Exchanges:
         if self._cassette is not None and serves(self._configuration, answer.served) and answer == said:
             self._cassette.record(wire, reply, case=request.case.id, repeat=request.repeat, recorded_at=_now())
         return answer
+
+
+def _pinned(request: Request, wire: HttpRequest) -> HttpRequest:
+    """Return an exchange with what else makes it this one, so that two who ask the same have a recording each."""
+    return replace(wire, pins={**wire.pins, **request.pins}) if request.pins else wire
 
 
 def _read(reply: HttpReply, call: Call, read: Read) -> Answer:

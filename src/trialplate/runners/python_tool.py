@@ -28,8 +28,9 @@ from trialplate.record.values import Configuration, PlanTool
 from trialplate.runners.base import Answer, Failure, Request, RunnerContext, Tool, ToolCall, ToolResult
 from trialplate.runners.exchanges import Exchanges
 from trialplate.runners.providers import replies
+from trialplate.runners.results import cut_off
 from trialplate.spec.pins import is_pinned
-from trialplate.spec.turns import RESULT_CHARACTERS
+from trialplate.spec.turns import RESULT_BYTES
 from trialplate.transport.function_child import function_argv
 from trialplate.transport.http import HttpReply, HttpRequest
 from trialplate.transport.process import TAIL, ChildResult, NotStarted, child_environment, run_child
@@ -134,8 +135,7 @@ class PythonTool:
             except NotStarted as error:
                 raise Failure("not_started", str(error)) from error
         text, failed = self._told(result, timeout_s)
-        if len(text) > RESULT_CHARACTERS:
-            text = f"{text[:RESULT_CHARACTERS]}\n[cut off: {len(text)} characters]"
+        text = cut_off(text, RESULT_BYTES)
         body = canonical.encode({"error": failed, "text": canonical.text_out(text)})
         return HttpReply(status=0, body=body, latency_ms=result.duration_ms)
 

@@ -25,7 +25,7 @@ from trialplate.spec.document import Path
 from trialplate.spec.judge_words import ASKS
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.project import Project
-from trialplate.spec.turns import MAX_TURNS, RESULT_CHARACTERS
+from trialplate.spec.turns import MAX_TURNS, RESULT_BYTES
 
 __all__ = [
     "UNSTATED_OUTPUT",
@@ -137,7 +137,7 @@ class AttemptBounds:
         bound = self._known.get(case_id)
         if bound is None:
             turns, first = self._turns(self._cases[case_id]) if self.asks else (1, 0)
-            grows = self._output + -(-RESULT_CHARACTERS // 3)
+            grows = self._output + -(-RESULT_BYTES // 3)
             tokens, output = turns * first + grows * turns * (turns - 1) // 2, turns * self._output if self.asks else 0
             if (tokens, output) not in self._costs:
                 self._costs[tokens, output] = dearest(self._configuration, tokens, output) if self.asks else self._free

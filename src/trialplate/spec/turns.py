@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-__all__ = ["MAX_TURNS", "RESULT_CHARACTERS"]
+__all__ = ["MAX_TURNS", "RESULT_BYTES"]
 
 MAX_TURNS = 20
 """Replies of one attempt with tools."""
-RESULT_CHARACTERS = 16_384
-"""What a model is told of one result; the rest is cut off, and it is told that."""
+RESULT_BYTES = 16_384
+"""What a model is told of the results of one turn together; the rest is cut off, and it is told that."""

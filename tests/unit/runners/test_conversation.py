@@ -12,6 +12,7 @@ from trialplate.record.entries import Call, Usage
 from trialplate.record.values import Case, CaseTool, Configuration
 from trialplate.runners.base import Answer, Failure, Request, Tool, ToolCall, ToolResult
 from trialplate.runners.conversation import converse
+from trialplate.spec.turns import RESULT_BYTES
 
 ASKED = Configuration(name="m", model="m", profile="default", runner="openai", model_id="m-1", endpoint="https://h")
 CALLS = (ToolCall(id="a", name="look", arguments="{}"), ToolCall(id="b", name="look", arguments="{}"))
@@ -155,3 +156,18 @@ async def test_paused_turn_goes_back_without_results() -> None:
     made, ask = saying(Answer(text="", served="m-1", paused=True, replay={"x": 1}), END)
     assert (await converse(request(), [], ask)).text == "done"
     assert made[1].turns[0].results == ()
+
+
+async def test_results_of_a_turn_have_a_bound_together_however_many_they_are() -> None:
+    """What a turn can cost is known beforehand, in bytes of whatever script; what is cut says so."""
+
+    class Wordy(Look):
+        async def call(self, call: ToolCall, request: Request, number: int) -> ToolResult:
+            return ToolResult(call=call, text="\u4e2d" * 100_000)
+
+    many = calling(tool_calls=tuple(ToolCall(id=str(n), name="look", arguments="{}") for n in range(40)))
+    made, ask = saying(many, calling(2), END)
+    await converse(request(), [Wordy()], ask)
+    for turn in made[2].turns:
+        assert sum(len(result.text.encode()) for result in turn.results) <= RESULT_BYTES
+        assert all(result.text.endswith("[cut off: 300000 bytes]") for result in turn.results)
