@@ -10,7 +10,7 @@ import pytest
 
 sys.path[:0] = [str(Path(__file__).parents[1] / name) for name in ("scenarios", "servers", "integration")]
 
-from small_project import SmallProject
+from small_project import SmallProject  # noqa: E402  tests/scenarios is no package
 
 
 @pytest.fixture

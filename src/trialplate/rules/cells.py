@@ -32,7 +32,7 @@ CALLING_RUNNERS = HOSTED_RUNNERS | {"http", "python"}
 """Runners whose every answer came by a call that its line names. (`command` names its calls, and did not always.)"""
 FAR_END_RUNNERS = frozenset({"http", "command", "python", "agent"})
 """Runners whose far end is the thing under test: what it does once it was asked is its own."""
-RECORDED_RUNNERS = frozenset({"stand-in", "trace"})
+ASKING_NOBODY = frozenset({"stand-in", "trace"})
 """Runners that ask nobody: they read what was written before."""
 SCORED_AGAIN = frozenset({"scorer", "interrupted"})
 """Causes of an error after an answer: a resumed run scores that answer again and asks nobody."""
@@ -61,7 +61,7 @@ def micro(value: float) -> int | None:
 
 def under_test(configuration: Configuration) -> bool:
     """Say whether the far end is the thing under test: also whatever is not asked for a model by its id."""
-    unnamed = configuration.model_id is None and configuration.runner not in RECORDED_RUNNERS
+    unnamed = configuration.model_id is None and configuration.runner not in ASKING_NOBODY
     return unnamed or configuration.runner in FAR_END_RUNNERS
 
 
