@@ -19,7 +19,7 @@ from trialplate.engine.schedule import Schedule, Stop
 from trialplate.record.entries import Money, TrialEnd, TrialKey, Usage
 from trialplate.record.values import Configuration, Plan, PlanCase
 from trialplate.runners.base import Failure
-from trialplate.spec.limits import Bound
+from trialplate.spec.bounds import Bound
 
 
 class _Handle:

@@ -11,7 +11,8 @@ from trialplate.engine.estimate import Estimate, estimate, trials_within
 from trialplate.errors import UsageError
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import Plan
-from trialplate.spec.limits import AttemptBounds, Ceiling
+from trialplate.spec.bounds import AttemptBounds
+from trialplate.spec.limits import Ceiling
 
 __all__ = ["budget_warning", "budget_words", "read_ceiling"]
 

@@ -11,7 +11,7 @@ from trialplate.engine.open_trial import OpenTrial, Step
 from trialplate.engine.pace import REFUSALS, Hold, Pace
 from trialplate.engine.turns import FurtherTurns
 from trialplate.record.entries import TrialKey, Usage
-from trialplate.spec.limits import AttemptBounds
+from trialplate.spec.bounds import AttemptBounds
 
 __all__ = ["Admission", "LeftOut", "Permit"]
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from trialplate.record.entries import TrialEnd, TrialKey, TrialStart
-from trialplate.spec.limits import AttemptBounds
+from trialplate.spec.bounds import AttemptBounds
 
 __all__ = ["Allowance", "Purse", "Spending", "charge", "unbilled"]
 

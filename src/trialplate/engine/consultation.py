@@ -35,7 +35,7 @@ from trialplate.runners.hosted import HostedRunner
 from trialplate.runners.hosted import make as make_hosted
 from trialplate.runners.usage import added_up
 from trialplate.scorers.base import NO_CONTEXT, Question, Reply, ScorerContext, ScorerError
-from trialplate.spec.limits import UNSTATED_OUTPUT, dearest, output_limit, tokens_in
+from trialplate.spec.bounds import UNSTATED_OUTPUT, dearest, output_limit, tokens_in
 
 __all__ = ["Consultation", "Helper", "Helpers", "kept_reply", "make_helper", "reply_of"]
 

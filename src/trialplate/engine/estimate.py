@@ -14,7 +14,7 @@ from trialplate.record.entries import Money
 from trialplate.record.frozen import Json
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import Case, Plan
-from trialplate.spec.limits import AttemptBounds, HelperBounds
+from trialplate.spec.bounds import AttemptBounds, HelperBounds
 
 __all__ = ["Estimate", "bounds_of", "estimate", "estimate_helpers", "trials_within"]
 

@@ -19,10 +19,11 @@ from trialplate.record.frozen import Json
 from trialplate.record.matrix import Matrix, narrow
 from trialplate.record.values import CacheMode, Case, Plan
 from trialplate.rules.shape import MOST_TRIALS
+from trialplate.spec.bounds import AttemptBounds
 from trialplate.spec.compatible_cases import incompatible_cases
 from trialplate.spec.document import Path as Place
 from trialplate.spec.freeze import Frozen, freeze
-from trialplate.spec.limits import AttemptBounds, Ceiling, check_limits
+from trialplate.spec.limits import Ceiling, check_limits
 from trialplate.spec.nearest import nearest
 from trialplate.spec.project import Project, load_project
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from trialplate.record.frozen import Json
 from trialplate.record.matrix import attempt_key, mark_digest, narrow
 from trialplate.spec.added import NOTHING, AddedNames
+from trialplate.spec.bounds import AttemptBounds, HelperBounds
 from trialplate.spec.case_files import Fetch
 from trialplate.spec.freeze import freeze, plain_digest, portable_digest
-from trialplate.spec.limits import AttemptBounds, HelperBounds, check_limits
+from trialplate.spec.limits import check_limits
 from trialplate.spec.project import load_project
 
 __all__ = ["Validation", "validate"]

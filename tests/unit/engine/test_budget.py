@@ -18,7 +18,8 @@ from trialplate.engine.prepare import prepare
 from trialplate.errors import SpecError
 from trialplate.record.entries import Call, Money, Narrowing, TrialEnd, TrialStart
 from trialplate.record.values import Pricing, Scorer
-from trialplate.spec.limits import AttemptBounds, Ceiling, HelperBounds
+from trialplate.spec.bounds import AttemptBounds, HelperBounds
+from trialplate.spec.limits import Ceiling
 
 KEY = (NAME, "q1", 1)
 CENT = 10**7

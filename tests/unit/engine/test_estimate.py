@@ -14,7 +14,7 @@ from trialplate.record.entries import Money, Narrowing, Usage
 from trialplate.record.matrix import narrow
 from trialplate.record.values import Case, CaseFile, PlanText, Pricing
 from trialplate.rules.cost import cost_of
-from trialplate.spec.limits import UNSTATED_OUTPUT
+from trialplate.spec.bounds import UNSTATED_OUTPUT
 
 SYSTEM, DOCUMENT, ANSWERS = "s" * 43, "d" * 43, "a" * 43
 CASES = {f"q{n}": asked(f"q{n}", input="x" * 300) for n in (1, 2, 3)}

@@ -12,9 +12,10 @@ from author_files import PLAN
 
 from trialplate.errors import SpecError
 from trialplate.record.values import Scorer
+from trialplate.spec.bounds import AttemptBounds, HelperBounds
 from trialplate.spec.freeze import Frozen, freeze
-from trialplate.spec.limits import AttemptBounds, HelperBounds
 from trialplate.spec.project import load_project
+from trialplate.spec.validate import validate
 
 Write = Callable[..., Path]
 JUDGE = "{runner: anthropic, model: claude-opus-5-5}"
@@ -254,3 +255,19 @@ def test_bound_of_a_judge_is_two_asks_with_the_longest_answer(project_at: Write)
     assert AttemptBounds(item, opened, cases, helping).of("q1").whole == cost.nano
     unknown = HelperBounds(made.plan.replace(helpers=(made.plan.helpers[0].replace(pricing=None),)), opened, cases)
     assert AttemptBounds(item, opened, cases, unknown).of("q1").whole is None
+
+
+@pytest.mark.parametrize("place", ["helper", "provider"])
+def test_limit_on_tokens_that_one_request_to_a_helper_exceeds_is_refused(project_at: Write, place: str) -> None:
+    """R02: it would never be its turn; told with the numbers and the place, before anything is asked."""
+    limits = ", limits: {tokens_per_minute: 600}" if place == "helper" else ""
+    helper = "{runner: anthropic, model: claude-opus-5-5, settings: {max_tokens: 500}, provider: acme" + limits + "}"
+    text = plan("type: judge, model: grader", helper=helper)
+    if place == "provider":
+        text = text.replace("\nrepeats:", "\nproviders: {acme: {tokens_per_minute: 600}}\nrepeats:", 1)
+    with pytest.raises(SpecError) as caught:
+        validate(project_at(text, FILES))
+    assert caught.value.code == "PACE"
+    assert 'one request of "grader"' in caught.value.message
+    assert "600 a minute are allowed" in caught.value.message
+    assert caught.value.where
