@@ -85,12 +85,11 @@ def test_unsigned_line_does_not_say_which_run_is_the_latest(tmp_path: Path) -> N
 def test_must_pass_case_that_is_never_asked_is_not_passed(tmp_path: Path) -> None:
     """The matrix is not committed: what it leaves out of a rule's cases makes the rule inconclusive."""
     rules = "    - {id: crit, must_pass: {id: [q1, q2]}, require: all}\n"
-    extra = "matrix: [{models: [m], cases: {id: [q2, q3, q4]}}]\n"
-    project = SmallProject.write(
-        tmp_path, plan_text("  m: {runner: stand-in, answers: [4 blue 8]}", rules=rules, extra=extra)
-    )
+    extra = "matrix: [{models: [m], cases: {id: [q2, q3, q4]}}, {models: [n]}]\n"
+    models = "  m: {runner: stand-in, answers: [4 blue 8]}\n  n: {runner: stand-in, answers: [no]}"
+    project = SmallProject.write(tmp_path, plan_text(models, rules=rules, extra=extra))
     project.run()
-    said = project("gate", "latest", "--json")
+    said = project("gate", "latest", "--model", "m", "--json")
     results = {item["id"]: item for item in said.json["decision"]["rules"]}
     assert said.code == 1
     assert (results["crit"]["result"], results["crit"]["reason"], results["crit"]["failing"]) == (

@@ -275,14 +275,6 @@ def test_names_that_are_not_there_are_told_with_the_nearest(cases: TestSet) -> N
             runners={"http": Mine()},
             scorers={"correct": "exact"},
         )
-    with pytest.raises(SpecError, match="which has neither run nor answer"):
-        run_trial(
-            cases,
-            PassMark(floors={"correct": 1}, choose=None),
-            [Model("a", "o")],
-            runners={"o": object()},
-            scorers={"correct": "exact"},
-        )
     assert not list(Path().glob("run-record*"))
 
 
@@ -488,6 +480,71 @@ def test_built_in_runner_and_files_of_the_plan_come_along(tmp_path: Path, cases:
     )
     assert record.gate().decision == "accepted"
     assert (record.project / "mine.py").read_bytes() == (tmp_path / "mine.py").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("given", "message", "hint"),
+    [
+        ({"test_set": "questions.csv"}, "the test set is a str", "load_test_set"),
+        ({"pass_mark": {"metric": "correct"}}, "the pass mark is a dict", "PassMark.from_dict"),
+        ({"models": {"a": "mine"}}, "models is a dict", "Model("),
+        ({"models": Model("a", "mine")}, "models is a Model", "give a list"),
+        ({"models": ["a"]}, "one of the models is a str", "Model("),
+        ({"runners": {"mine": Mine}}, "the class Mine, and no object", "Mine(...)"),
+        ({"runners": {"mine": print}}, "has no run and no answer", "run(model, case)"),
+        ({"scorers": {"correct": "exact", "judge": Grounded}}, "the class Grounded", "Grounded(...)"),
+        ({"scorers": {"correct": "exact", "judge": Mine()}}, "has no score", "score(case, answer)"),
+    ],
+)
+def test_argument_of_another_kind_is_refused_before_anything_is_made(
+    cases: TestSet, tmp_path: Path, given: dict[str, Any], message: str, hint: str
+) -> None:
+    """A class in the place of its object would fail every trial, and look like a model that does."""
+    arguments = {"runners": {"mine": Mine()}, "scorers": {"correct": "exact", "judge": Grounded()}}
+    fixed = {"test_set": cases, "pass_mark": MARK, "models": [Model("right", "mine"), Model("wrong", "mine")]}
+    with pytest.raises(UsageError) as caught:
+        run_trial(folder=tmp_path / "project", **{**fixed, **arguments, **given})
+    assert message in caught.value.message
+    assert hint in (caught.value.hint or "")
+    assert not (tmp_path / "project").exists()
+
+
+def test_runner_of_ones_own_is_handed_the_form_and_the_files_of_a_case(tmp_path: Path) -> None:
+    """As the page says; else it would be asked another question than the case has."""
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    schema = {"type": "object", "properties": {"n": {"type": "number"}}}
+    listed = [
+        {
+            "id": "q1",
+            "input": "?",
+            "reference": "4",
+            "answer_format": "a number",
+            "files": [{"name": "p", "path": "a.png"}],
+        },
+        {"id": "q2", "input": "?", "reference": {"n": 4}, "answer_schema": schema},
+    ]
+    (tmp_path / "q.json").write_text(json.dumps(listed))
+    seen = {}
+
+    class Seeing:
+        def run(self, model: Any, case: Any) -> str:
+            seen[case.id] = case
+            return "4" if case.id == "q1" else '{"n": 4}'
+
+    record = run_trial(
+        load_test_set("q.json"),
+        PassMark(floors={"same": 1}, choose=None),
+        [Model("a", "mine")],
+        runners={"mine": Seeing()},
+        scorers={"same": "value"},
+        repeats=1,
+    )
+    assert record.gate().decision == "accepted"
+    assert seen["q1"].instructions == ("Give the final answer in this format: a number",)
+    (file,) = seen["q1"].files
+    assert (file.name, file.type, file.data) == ("p", "image/png", b"\x89PNG\r\n\x1a\n")
+    assert "meets this JSON Schema" in seen["q2"].instructions[0]
+    assert '"number"' in seen["q2"].instructions[0]
 
 
 def test_unknown_cost_is_refused_under_max_cost(cases: TestSet) -> None:

@@ -219,7 +219,7 @@ def test_trace_that_cannot_be_read_is_refused_before_anything(tmp_path: Path, tr
     ("case", "told"),
     [
         ("{id: a, trace: ../../../etc/passwd}", "leads out of the project's folder"),
-        ("{id: a, trace: traces/goood.json}", 'did you mean "good.json"?'),
+        ("{id: a, trace: traces/goood.json}", 'did you mean "traces/good.json"?'),
         ("{id: a, kind: trace, input: Why?}", "names its trace"),
         ("{id: a, kind: prompt, trace: traces/good.json}", "names its trace"),
         ("{id: a, trace: traces/good.json, max_turns: 3}", "a trace was asked elsewhere"),

@@ -81,6 +81,7 @@ def run_trial(
         SpecError, UsageError: something cannot be used; nothing was asked.
         StorageError: it could not go on writing; what was signed is valid.
     """
+    _check_kinds(test_set, pass_mark, models)
     own, options, named = objects_of(runners, scorers)
     own.names("runners")
     entries = {model.name: model.entry for model in models}
@@ -107,6 +108,22 @@ def run_trial(
         if temporary:
             shutil.rmtree(place, ignore_errors=True)
         raise
+
+
+def _check_kinds(test_set: object, pass_mark: object, models: object) -> None:
+    """Refuse what is of another kind than it is meant to be, as who calls has no type checker."""
+    if not isinstance(test_set, TestSet):
+        hint = "give load_test_set(path)"
+        raise UsageError(f"the test set is a {type(test_set).__name__}, and no TestSet", hint=hint)
+    if not isinstance(pass_mark, PassMark):
+        hint = "give PassMark(...); PassMark.from_dict({...}) takes a dict"
+        raise UsageError(f"the pass mark is a {type(pass_mark).__name__}, and no PassMark", hint=hint)
+    example = 'give a list, such as [Model("gpt-5", "mine")]'
+    if not isinstance(models, Sequence) or isinstance(models, str):
+        raise UsageError(f"models is a {type(models).__name__}", hint=example)
+    for item in models:
+        if not isinstance(item, Model):
+            raise UsageError(f"one of the models is a {type(item).__name__}", hint=example)
 
 
 class _Trial:
@@ -140,10 +157,12 @@ def objects_of(runners: Mapping[str, Any] | None, scorers: Scorers) -> tuple[Own
     """Return the objects that were given, the options of packages' runners, and the scorers as a plan has them.
 
     Raises:
-        UsageError: a scorer has no name, or two have one.
+        UsageError: a scorer has no name, or two have one; an object has not the form of a runner or of a scorer.
     """
     options = {name: dict(item) for name, item in (runners or {}).items() if isinstance(item, Mapping)}
     given = {name: item for name, item in (runners or {}).items() if name not in options}
+    for name, item in given.items():
+        _check_object(f"runners[{name!r}]", item, "run", "answer", form="run(model, case)")
     objects: dict[str, Any] = {}
     entries: dict[str, Any] = {}
     for name, item in scorers.items() if isinstance(scorers, Mapping) else map(_with_name, scorers):
@@ -155,10 +174,25 @@ def objects_of(runners: Mapping[str, Any] | None, scorers: Scorers) -> tuple[Own
                 message = f"the scorer {name!r} has the type of objects, and is none"
                 raise UsageError(message, where="scorers", hint="give the object itself")
         else:
+            _check_object(f"scorers[{name!r}]", item, "score", form="score(case, answer)")
             objects[name] = item
             own = {key: getattr(item, key) for key in ("threshold", "timeout_s") if hasattr(item, key)}
             entries[name] = {"type": OBJECT, **own}
     return Own(runners=given, scorers=objects), options, entries
+
+
+def _check_object(where: str, item: Any, *methods: str, form: str) -> None:
+    """Refuse an object that could not be called, before anything is made: it would fail every trial.
+
+    Raises:
+        UsageError: it is a class, or has none of these methods.
+    """
+    if isinstance(item, type):
+        message = f"this is the class {item.__name__}, and no object of it"
+        raise UsageError(message, where=where, hint=f"give {item.__name__}(...)")
+    if not any(callable(getattr(item, name, None)) for name in methods):
+        message = f"this {type(item).__name__} has no {' and no '.join(methods)}"
+        raise UsageError(message, where=where, hint=f"give an object with {form}")
 
 
 def _with_name(item: Any) -> tuple[str, Any]:

@@ -13,12 +13,12 @@ __all__ = ["attachments_of"]
 
 
 def attachments_of(case: Case, configuration: Configuration, blob: Callable[[str], bytes]) -> tuple[Attachment, ...]:
-    """Return the files of a case for a hosted model, in its order; other runners open files themselves, or send none.
+    """Return the files of a case for a hosted model or an own runner, in its order; others open files themselves.
 
     Args:
         blob: returns bytes by their digest.
     """
-    if configuration.runner not in HOSTED_RUNNERS:
+    if configuration.runner not in HOSTED_RUNNERS and configuration.plugin is None:
         return ()
     return tuple(
         Attachment(

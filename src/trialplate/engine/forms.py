@@ -13,7 +13,8 @@ other. Else the answer is not in the form that was asked for, which is the model
 is scored is `final_answer`: a text as it is, a value as canonical JSON. A text that came as a number, true, false or
 null is that value's JSON. Title and explanation stand in the transcript.
 
-Under `none` the format is asked for in words and the whole reply is the answer.
+Under `none` the format is asked for in words and the whole reply is the answer. So it is with a runner of one's own,
+which is handed the words and may do with them what it likes; it is told a schema in words, too.
 
 These words and rules reach the model and the score: they are those of form 1, which `structured` in the plan means.
 """
@@ -49,12 +50,16 @@ def shape_of(case: Case, configuration: Configuration) -> Shape | None:
 def instructions_of(case: Case, configuration: Configuration) -> tuple[str, ...]:
     """Return what is said about the form besides the question."""
     said: list[str] = []
+    if configuration.plugin is not None and case.answer_schema is not None:
+        schema = canonical.encode(dict(case.answer_schema)).decode()
+        said.append(f"Give the final answer as JSON that meets this JSON Schema: {schema}")
     shape = shape_of(case, configuration)
     if shape is not None and shape.mode != "native":
         said.append(told_form(shape))
     if configuration.structured == "none" and case.answer_format is not None:
         said.append(_ALONE)
-    if configuration.structured is not None and case.answer_format is not None:
+    asked = configuration.structured is not None or configuration.plugin is not None
+    if asked and case.answer_format is not None:
         said.append(f"Give the final answer in this format: {case.answer_format}")
     return tuple(said)
 

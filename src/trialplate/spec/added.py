@@ -51,6 +51,11 @@ class AddedName:
         return self.package.startswith(f"{OBJECT} ")
 
     @property
+    def answers(self) -> bool:
+        """Say of a runner whether it has the full form, `answer(request, tools)`, and so is offered tools."""
+        return callable(getattr(self.load(), "answer", None))
+
+    @property
     def note(self) -> str:
         """Return in words what of it no digest pins."""
         if not self.is_object:

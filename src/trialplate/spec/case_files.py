@@ -22,7 +22,14 @@ from trialplate.record import canonical, values
 from trialplate.record.values import CaseFile
 from trialplate.spec.document import Document, named
 from trialplate.spec.document import Path as Place
-from trialplate.spec.media_types import MEDIA_TYPE, SIGNATURE_BYTES, normal_type, type_by_bytes, type_by_name
+from trialplate.spec.media_types import (
+    MEDIA_TYPE,
+    SIGNATURE_BYTES,
+    has_signature,
+    normal_type,
+    type_by_bytes,
+    type_by_name,
+)
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.reading import read_inside
 from trialplate.spec.traces import read_trace
@@ -67,6 +74,8 @@ class CaseFiles:
     """Where their bytes lie, relative to the project's folder, by digest."""
     sizes: dict[str, int] = field(default_factory=dict)
     """How many these are, by digest."""
+    doubts: list[str] = field(default_factory=list)
+    """Warnings about what is probably not what it is said to be."""
     _known: dict[str, _Pinned] = field(default_factory=dict)
 
     @property
@@ -91,7 +100,7 @@ class CaseFiles:
         name = posixpath.normpath(posixpath.join(posixpath.dirname(beside), path))
         if name.startswith("../"):
             _refuse(where, f"{path} leads out of the project's folder", "copy it into the project")
-        return self._pinned(name, where)
+        return self._pinned(name, where, path)
 
     def remote(self, url: str, where: str) -> _Pinned:
         """Return what stands, or stood when it was fetched, at an address.
@@ -111,9 +120,9 @@ class CaseFiles:
                 raise SpecError(f"{shown}: {error.message}", where=where, hint=error.hint, code=error.code) from None
         return self._pinned(name, where)
 
-    def _pinned(self, name: str, where: str) -> _Pinned:
+    def _pinned(self, name: str, where: str, written: str | None = None) -> _Pinned:
         if name not in self._known:
-            data = read_inside(self.root, name, where, MAX_BYTES)
+            data = read_inside(self.root, name, where, MAX_BYTES, written)
             found = self._known[name] = _Pinned(canonical.digest(data), data[:SIGNATURE_BYTES])
             self.blobs.setdefault(found.digest, name)
             self.sizes[found.digest] = len(data)
@@ -213,6 +222,7 @@ def _file(document: Document, path: Place, item: Any, beside: Beside) -> CaseFil
         _refuse(document.where((*path, "name")), message, "rename it; it is what the file is called to a model")
     pinned = _pinned(document, path, item, beside)
     media_type = _type(document, path, item, pinned)
+    _doubt(document, path, item, pinned, media_type, beside)
     return CaseFile(
         name=item["name"],
         type=media_type,
@@ -255,6 +265,19 @@ def _type(document: Document, path: Place, item: dict[str, Any], pinned: _Pinned
         message = f"neither the name nor the first bytes of {named(path)} say of what type it is"
         _refuse(document.where(path), message, example)
     return found
+
+
+def _doubt(
+    document: Document, path: Place, item: dict[str, Any], pinned: _Pinned, media_type: str, beside: Beside
+) -> None:
+    """Refuse a file without a byte, and note one that does not begin as files of its type do: a far end refuses it."""
+    key = "path" if "path" in item else "url"
+    where = document.where((*path, key))
+    if not pinned.head:
+        _refuse(where, f"{item[key]} is empty", "write it, or take it out")
+    if has_signature(media_type) and type_by_bytes(pinned.head) != media_type:
+        said = f"{where}: {item['name']} is sent as {media_type}, and does not begin as such a file does"
+        beside.all(item[key], where).doubts.append(said)
 
 
 def _access(document: Document, path: Place, item: dict[str, Any], beside: Beside) -> tuple[Access, ...]:

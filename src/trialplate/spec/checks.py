@@ -17,13 +17,14 @@ from trialplate.record.values import Case, Configuration, Evidence, Opening, Pla
 from trialplate.rules.cells import HOSTED_RUNNERS
 from trialplate.rules.quantities import RATES, draws_of, measured_cases
 from trialplate.spec.check_choose import check_choose, check_copies, check_draws, check_quantity
-from trialplate.spec.compatible_cases import check_compatible
+from trialplate.spec.compatible_cases import check_compatible, check_told
 from trialplate.spec.document import Path
 from trialplate.spec.entries import RECORDED_RUNNERS
 from trialplate.spec.helper_checks import check_helpers
 from trialplate.spec.placeholders import fill_url
 from trialplate.spec.project import Project
 from trialplate.spec.reference_checks import check_references
+from trialplate.spec.resolve_tools import check_tools
 from trialplate.spec.selectors import nowhere, selector_hint
 
 __all__ = ["check", "check_leaks"]
@@ -47,11 +48,12 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
     matrix = narrow(plan, None)
     _check_metrics(plan.scorers, project.cases, where)
     _check_scored(plan.scorers, project)
-    warnings = [*check_references(plan.scorers, project), *check_helpers(plan, project)]
+    warnings = [*check_references(plan.scorers, project), *check_helpers(plan, project), *check_tools(project)]
     _check_lines(plan, project)
     _check_urls(plan, project)
     _check_kinds(plan, matrix, project)
     _check_files(plan, matrix, project)
+    warnings += check_told(plan.configurations, matrix, {case.id: case for case in project.cases}, where)
     warnings += check_compatible(plan.configurations, matrix, {case.id: case for case in project.cases}, where)
     _check_replayed(plan, matrix, where)
     candidates = [item for item in plan.configurations if item.role == "candidate"]
@@ -60,13 +62,19 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
     warnings += [*_unused(plan, matrix, project), *_shell_words(project)]
     warnings += _check_evidence(plan.pass_mark.evidence, matrix, candidates, where)
     seen: set[str] = set()
+    open_for: dict[str, str] = {}
     for index, rule in enumerate(plan.pass_mark.rules):
         if rule.id in seen:
             _refuse(where(("pass_mark", "rules", index, "id")), f'two rules have the id "{rule.id}"', "rename one")
         seen.add(rule.id)
         warnings += _check_selected(rule, matrix, project, _below(where, index))
-        warnings += _check_rule(rule, plan, matrix, candidates, _below(where, index))
+        warnings += _check_rule(rule, plan, matrix, candidates, open_for, _below(where, index))
     warnings += check_choose(plan, matrix, candidates, where)
+    if len(open_for) == len(candidates):
+        name, told = next(iter(open_for.items()))
+        message = f"no configuration could be accepted: {name} stays inconclusive by rule {told}"
+        hint = "give every candidate the cases of every rule, narrow the rules by where:, or make plans of their own"
+        _refuse(where(("pass_mark", "rules")), message, hint)
     if plan.cache == "replay" and plan.pass_mark.evidence.calls == "live":
         warnings.append(f"{where(('run', 'cache'))}: a replayed run decides nothing under evidence: {{calls: live}}")
     if plan.cache == "auto" and plan.pass_mark.evidence.calls == "live":
@@ -169,14 +177,17 @@ def _unused(plan: Plan, matrix: Matrix, project: Project) -> Iterator[str]:
     where = project.document.where
     idle = [case.id for index, case in enumerate(matrix.cases) if not any(row[index] for row in matrix.counts.values())]
     if idle:
-        yield f'{project.places[idle[0]]}: {len(idle)} cases are in no line of the matrix, such as "{idle[0]}"'
+        many = f"{len(idle)} cases are" if len(idle) > 1 else "a case is"
+        yield f'{project.places[idle[0]]}: {many} in no line of the matrix, such as "{idle[0]}"'
     for key, used in (
         ("models", {item.model for item in plan.configurations}),
         ("profiles", {item.profile for item in plan.configurations} | {"default"}),
     ):
         for name in getattr(project.author, key):
             if name not in used:
-                yield f"{where((key, name), key=True)}: {key[:-1]} {name} is in no line of the matrix"
+                what = f"{where((key, name), key=True)}: {key[:-1]} {name} is in no line of the matrix"
+                alone = "; without matrix: every model runs under default alone"
+                yield what + (alone if project.author.matrix is None else "")
     ruled = {rule.of for rule in plan.pass_mark.rules}
     for scorer in plan.scorers:
         if not any(selects(scorer.cases, case) for case in plan.test_set.cases):
@@ -229,9 +240,18 @@ def _check_selected(rule: Rule, matrix: Matrix, project: Project, where: Callabl
 
 
 def _check_rule(
-    rule: Rule, plan: Plan, matrix: Matrix, candidates: Sequence[Configuration], where: Callable[..., str]
+    rule: Rule,
+    plan: Plan,
+    matrix: Matrix,
+    candidates: Sequence[Configuration],
+    open_for: dict[str, str],
+    where: Callable[..., str],
 ) -> Iterator[str]:
-    """A rule must have something to speak about."""
+    """A rule must have something to speak about, and of whom it cannot speak stays inconclusive.
+
+    Args:
+        open_for: gets the candidates that are not asked all of its cases, each with the rule and how many.
+    """
     named, key = (rule.where, "of") if rule.must_pass is None else (rule.must_pass, "must_pass")
     if rule.must_pass is None:
         check_quantity(rule.of or "", f'rule "{rule.id}"', plan, where(key))
@@ -249,10 +269,14 @@ def _check_rule(
     check_copies(rule, [case for case, is_wanted in zip(matrix.cases, wanted, strict=True) if is_wanted], where)
     yield from check_draws(rule, repeats, where)
     for name, count in reached.items():
-        if not count:
-            yield f'{where()}: rule "{rule.id}" has no cases for {name}, which stays inconclusive'
-        elif rule.must_pass is not None and count < sum(wanted):
-            yield f'{where()}: rule "{rule.id}" names {sum(wanted)} cases, of which {name} is asked {count}'
+        if count < sum(wanted):
+            told = f'"{rule.id}", which is about {_counted(sum(wanted))}, of which it is asked {count or "none"}'
+            open_for.setdefault(name, told)
+            yield f"{where()}: {name} stays inconclusive by rule {told}"
+
+
+def _counted(cases: int) -> str:
+    return "1 case" if cases == 1 else f"{cases} cases"
 
 
 def check_leaks(plan: Plan, openings: Mapping[str, Opening]) -> None:

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from trialplate.errors import SpecError
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import Case, Configuration
+from trialplate.rules.cells import HOSTED_RUNNERS
 from trialplate.rules.compatible import incompatible
 from trialplate.spec.document import Path
 
-__all__ = ["check_compatible", "incompatible_cases"]
+__all__ = ["check_compatible", "check_told", "incompatible_cases"]
 
 _SHOWN = 5
 """Cases that are named in a warning."""
@@ -57,3 +58,28 @@ def check_compatible(
             count = f" ({len(ids)} cases)" if len(ids) > 1 else ""
             verb = "they are" if len(ids) > 1 else "it is"
             yield f"{shown}{count}: incompatible with {name}: {why}; {verb} not asked, and no credit is given"
+
+
+def check_told(
+    configurations: Sequence[Configuration], matrix: Matrix, cases: Mapping[str, Case], where: Callable[[Path], str]
+) -> Iterator[str]:
+    """Yield a warning for what a case says and a runner passes on to nobody: the model is asked another question.
+
+    Scripted answers and recorded runs are asked nothing.
+    """
+    for item in configurations:
+        if item.runner in HOSTED_RUNNERS or item.runner == "trace":
+            continue
+        asked = [cases[case.id] for case, times in zip(matrix.cases, matrix.counts[item.name], strict=True) if times]
+        told: dict[str, list[str]] = {}
+        for case in asked:
+            if case.tools and not item.tools:
+                told.setdefault("tools", []).append(case.id)
+            for key in ("answer_format", "answer_schema") if item.plugin is None else ():
+                if getattr(case, key) is not None:
+                    told.setdefault(key, []).append(case.id)
+        for key, ids in told.items():
+            shown = ", ".join(ids[:_SHOWN]) + (", ..." if len(ids) > _SHOWN else "")
+            message = f"{item.name} is told nothing of {key} of {shown}"
+            why = f"the runner {item.runner} passes on the question alone"
+            yield f"{where(('models', item.model, 'runner'))}: {message}: {why}"

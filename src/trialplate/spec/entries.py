@@ -35,9 +35,10 @@ from trialplate.spec.fields import (
     Text,
     added_name,
     check_path,
+    refused,
 )
 from trialplate.spec.media_types import MEDIA_TYPE, normal_type
-from trialplate.spec.nearest import suggestion
+from trialplate.spec.nearest import nearest
 from trialplate.spec.pricing import PricingForm
 from trialplate.spec.providers import HostedRunnerName, provider_of
 from trialplate.spec.providers.base import ACCEPTED_WORDS
@@ -73,9 +74,9 @@ def _accepted(value: str) -> str:
     """Check a media type, or a word for some."""
     value = normal_type(value)
     if value not in ACCEPTED_WORDS and not re.fullmatch(MEDIA_TYPE, value):
-        near = suggestion(value, ACCEPTED_WORDS)
-        words = f"expected text, image, document or a media type such as image/tiff, in lower case; {near}"
-        raise PydanticCustomError("media_type", words)
+        near = nearest(value, ACCEPTED_WORDS)
+        words = "expected text, image, document or a media type such as image/tiff, in lower case"
+        raise refused(words, f'did you mean "{near}"?' if near else "write one of these")
     return value
 
 
@@ -207,7 +208,8 @@ class HostedModel(TextModel):
     @model_validator(mode="after")
     def _has_an_address(self) -> HostedModel:
         if self.url is None and provider_of(self.runner).url is None:
-            raise PydanticCustomError("url", '"url" is missing: this runner has no address of its own')
+            message = 'the key "url" is missing: this runner has no address of its own'
+            raise refused(message, "add url: with the base address, such as http://127.0.0.1:8080/v1")
         return self
 
 
@@ -220,21 +222,21 @@ class HelperEntry(HostedModel):
     def _is_no_candidate(self) -> HelperEntry:
         given = [key for key in ("role", "accepts", "subject") if key in self.model_fields_set]
         if given:
-            raise PydanticCustomError("helper", f'"{given[0]}" is said of models, and this one only serves scorers')
+            raise refused("is said of models, and this one only serves scorers", "take it out", given[0])
         if self.settings.documents:
-            raise PydanticCustomError("helper", "documents of a judge stand under its scorer, as documents:")
+            message = "documents of a judge stand under its scorer"
+            raise refused(message, "move documents: to the scorer", "settings")
         return self
 
     @model_validator(mode="after")
     def _can_embed(self) -> HelperEntry:
         if self.endpoint == "embeddings":
             if self.runner not in EMBEDDING_RUNNERS:
-                told = "; any server with POST /embeddings is asked by openai-compatible and its url"
-                message = f"endpoint: embeddings is asked by the runners {', '.join(EMBEDDING_RUNNERS)}{told}"
-                raise PydanticCustomError("embeddings", message)
+                message = f"embeddings are asked by the runners {' and '.join(EMBEDDING_RUNNERS)} alone"
+                raise refused(message, "write runner: openai-compatible with the url of the server", "endpoint")
             given = [key for key in ("system", "structured", "answer") if key in self.model_fields_set]
             if given:
-                raise PydanticCustomError("embeddings", f'"{given[0]}" says nothing to an embedder: take it out')
+                raise refused("says nothing to an embedder", "take it out", given[0])
         return self
 
 
@@ -293,9 +295,15 @@ class Command(Author):
     @model_validator(mode="after")
     def _one_way_to_start(self) -> Self:
         if (self.argv is None) == (self.shell is None):
-            raise PydanticCustomError("one_of", 'expected exactly one of "argv" and "shell"')
+            hint = (
+                "keep argv: or shell:"
+                if self.argv is not None
+                else "add argv: [python3, bot.py], or shell: with a line"
+            )
+            raise refused('expected exactly one of "argv" and "shell"', hint, "shell")
         if self.argv is not None and (not self.argv[0] or any("\0" in word for word in self.argv)):
-            raise PydanticCustomError("argv", '"argv" begins with a program, and no word of it holds a NUL')
+            message = "begins with a program, and no word of it holds a NUL"
+            raise refused(message, "write argv: [python3, bot.py]", "argv")
         return self
 
 

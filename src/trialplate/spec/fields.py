@@ -47,6 +47,7 @@ __all__ = [
     "added_name",
     "check_path",
     "money",
+    "refused",
 ]
 
 T = TypeVar("T")
@@ -67,6 +68,17 @@ class Author(BaseModel):
         if known is not None and isinstance(value, dict):
             known[id(value)] = frozenset(field.alias or name for name, field in cls.model_fields.items())
         return value
+
+
+def refused(message: str, do: str, key: str = "") -> PydanticCustomError:
+    """Return an error of a file's model.
+
+    Args:
+        message: what is wrong, beginning where `"key": ` has been said.
+        do: one thing to do about it.
+        key: the key below the mapping that it is about, if that stands there.
+    """
+    return PydanticCustomError("refused", "{message}", {"message": message, "do": do, "key": key})
 
 
 def added_name(value: Any, info: ValidationInfo, key: str, built_in: Collection[str]) -> None:

@@ -7,11 +7,10 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
-from pydantic_core import PydanticCustomError
 
 from trialplate.spec.answer_schemas import Parse
 from trialplate.spec.any_scorer import AnyScorer
-from trialplate.spec.fields import Exact, FilePath, Many, Name, Share
+from trialplate.spec.fields import Exact, FilePath, Many, Name, Share, refused
 from trialplate.spec.judge_words import FULLY, VERDICTS, word_key
 from trialplate.spec.nearest import suggestion
 
@@ -28,6 +27,12 @@ Word = Annotated[str, StringConstraints(pattern=r"^[!-~](?:[ -~]{0,62}[!-~])?$")
 
 def _form(value: Any) -> str:
     return "as a word" if isinstance(value, str) else "as a list" if isinstance(value, list) else "as a map"
+
+
+_Least = Annotated[
+    Annotated[bool, Tag("a flag")] | Annotated[Share, Tag("a share")],
+    Discriminator(lambda value: "a flag" if isinstance(value, bool) else "a share"),
+]
 
 
 class JudgeScorer(AnyScorer):
@@ -48,7 +53,7 @@ class JudgeScorer(AnyScorer):
     verdicts: Annotated[dict[Word, Share], Field(min_length=2)] = Field(default_factory=lambda: dict(VERDICTS))
     """Each word with its weight."""
     metrics: Many[Name] = ()
-    pass_when: Annotated[dict[Name, bool | Share], Field(min_length=1)] | None = None
+    pass_when: Annotated[dict[Name, _Least], Field(min_length=1)] | None = None
     """The least that metrics must be for the trial to pass."""
     scale: Annotated[Many[Exact], Field(min_length=2, max_length=2)] = ("0", "1")
     threshold: Exact | None = None
@@ -74,21 +79,20 @@ class JudgeScorer(AnyScorer):
         for mode, keys in _OF_MODE.items():
             given = next((key for key in keys if key in self.model_fields_set and mode != self.mode), None)
             if given is not None:
-                raise PydanticCustomError(
-                    "mode", f'"{given}" belongs to mode: {mode}, and the mode here is {self.mode}'
-                )
+                message = f"belongs to mode: {mode}, and the mode here is {self.mode}"
+                raise refused(message, f"take it out, or write mode: {mode}", given)
         return self
 
     @model_validator(mode="after")
     def _words_with_weights(self) -> Self:
         if self.metric is not None and self.metrics:
-            raise PydanticCustomError("one_of", 'expected one of "metric" and "metrics"')
+            raise refused('stands beside "metric"', "keep one of metric and metrics", "metrics")
         if len({word_key(word) for word in self.verdicts}) < len(self.verdicts):
-            raise PydanticCustomError("verdicts", "two verdicts are the same word but for case")
+            raise refused("two verdicts are the same word but for case", "rename one", "verdicts")
         if len(set(self.metrics)) < len(self.metrics):
-            raise PydanticCustomError("metrics", "a metric is listed twice")
+            raise refused("a metric is listed twice", "list it once", "metrics")
         if self.metrics and FULLY + self.metrics[0] == self.metrics[0]:
-            raise PydanticCustomError("metrics", "the first metric is the weight of the verdict")
+            raise refused("the first metric is the weight of the verdict", "list another one first", "metrics")
         return self
 
     @model_validator(mode="after")
@@ -97,27 +101,27 @@ class JudgeScorer(AnyScorer):
             return self
         low, high = (Decimal(end) for end in self.scale)
         if low >= high:
-            raise PydanticCustomError("scale", '"scale" is its lowest and its highest score, such as [0, 10]')
+            raise refused("expected its lowest and its highest score", "write them as in scale: [0, 10]", "scale")
         if self.threshold is None:
-            raise PydanticCustomError("threshold", '"threshold" is missing: the score from which on a trial passes')
+            message = 'the key "threshold" is missing: the score from which on a trial passes'
+            raise refused(message, f"add threshold: with a score above {self.scale[0]} and up to {self.scale[1]}")
         if not low < Decimal(self.threshold) <= high:
-            message = (
-                f"the threshold {self.threshold} is not on the scale above {self.scale[0]} and up to {self.scale[1]}"
-            )
-            raise PydanticCustomError("threshold", message)
+            on_scale = f"above {self.scale[0]} and up to {self.scale[1]}"
+            raise refused(f"{self.threshold} is not on the scale", f"write a score {on_scale}", "threshold")
         if "fraction" in self.forms and low != 0:
-            raise PydanticCustomError("forms", "fraction is a form of scales that begin at 0")
+            raise refused("fraction is a form of scales that begin at 0", "take fraction out", "forms")
         return self
 
     @model_validator(mode="after")
     def _a_pair(self) -> Self:
         if (self.verdict_format is None) != (self.passing_verdicts is None):
-            raise PydanticCustomError("pair", '"verdict_format" and "passing_verdicts" stand together or not at all')
+            there, absent = ("passing_verdicts", "verdict_format")[:: -1 if self.passing_verdicts is None else 1]
+            raise refused(f'stands without "{absent}"', f"add {absent}:, or take {there} out", there)
         if isinstance(self.passing_verdicts, dict) and "$schema" not in self.passing_verdicts:
-            message = '"passing_verdicts" is a list of values, or one JSON Schema that says so by its $schema'
-            raise PydanticCustomError("pair", message)
+            message = "expected a list of values, or one JSON Schema that says so by its $schema"
+            raise refused(message, "write a list, such as [{grade: A}]", "passing_verdicts")
         if self.passing_verdicts == []:
-            raise PydanticCustomError("pair", '"passing_verdicts" is empty: nothing could pass')
+            raise refused("is empty: nothing could pass", "list a verdict that passes", "passing_verdicts")
         return self
 
     def texts(self) -> list[tuple[str, str]]:
@@ -141,21 +145,19 @@ class JudgeScorer(AnyScorer):
         """Return the least that each metric must be for the trial to pass: by default a verdict of weight 1.
 
         Raises:
-            PydanticCustomError: it names another metric, holds whatever is said, or could never hold.
+            ValueError: it names another metric, holds whatever is said, or could never hold.
         """
         first, *further = self.metric_names(name)
         wanted = {key: str(int(least)) if isinstance(least, bool) else least for key, least in self._wanted(first)}
         most = max(map(Decimal, self.verdicts.values()))
         for key, least in wanted.items():
             if key not in (first, *further):
-                raise PydanticCustomError(
-                    "pass_when", f'"{key}" is none of its metrics: {suggestion(key, (first, *further))}'
-                )
+                raise ValueError(f'"{key}" is none of its metrics: {suggestion(key, (first, *further))}')
             if not Decimal(least):
-                raise PydanticCustomError("pass_when", f'"{key}" is at least 0 whatever the judge says')
+                raise ValueError(f'"{key}" is at least 0 whatever the judge says')
             reachable = most if key == first else Decimal(most == 1) if key == FULLY + first else Decimal(1)
             if Decimal(least) > reachable:
-                raise PydanticCustomError("pass_when", f"no verdict has {key} of {least} or more: nothing could pass")
+                raise ValueError(f"no verdict has {key} of {least} or more: nothing could pass")
         return wanted
 
     def _wanted(self, first: str) -> list[tuple[str, bool | str]]:
@@ -173,5 +175,5 @@ class SimilarityScorer(AnyScorer):
     @model_validator(mode="after")
     def _not_everything(self) -> Self:
         if not Decimal(self.threshold):
-            raise PydanticCustomError("threshold", "a threshold of 0 lets every answer pass")
+            raise refused("0 lets every answer pass", "write a share above 0, such as 0.8", "threshold")
         return self

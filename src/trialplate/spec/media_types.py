@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import posixpath
 
-__all__ = ["MEDIA_TYPE", "SIGNATURE_BYTES", "normal_type", "type_by_bytes", "type_by_name"]
+__all__ = ["MEDIA_TYPE", "SIGNATURE_BYTES", "has_signature", "normal_type", "type_by_bytes", "type_by_name"]
 
 MEDIA_TYPE = "[a-z0-9][a-z0-9!#$&^_.+-]{0,62}/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}"
 """In lower case, without parameters."""
@@ -80,6 +80,11 @@ def normal_type(given: str) -> str:
 def type_by_name(path: str) -> str | None:
     """Return the type that a path's extension stands for, in any case; None if the table has none."""
     return _BY_EXTENSION.get(posixpath.splitext(path)[1].removeprefix(".").lower())
+
+
+def has_signature(media_type: str) -> bool:
+    """Say whether all files of a type begin with bytes that are known here."""
+    return any(found == media_type for _, _, found in _SIGNATURES)
 
 
 def type_by_bytes(head: bytes) -> str | None:

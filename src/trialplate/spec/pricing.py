@@ -12,7 +12,7 @@ plan that was frozen. A price that depends on the length of the input is no rate
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -121,12 +121,15 @@ def _from_table(entry: TableEntry, runner: str, model_id: str | None, where: str
         message = f"the price table genai-prices {version} has no {model!r} of {provider!r}"
         raise SpecError(message, where=where, hint=hint) from None
     day = datetime.strptime(entry.as_of, "%Y-%m-%d").replace(tzinfo=UTC)
+    if day > datetime.now(UTC) + timedelta(days=1):  # it may be tomorrow already where the author is
+        message = f"as_of: {entry.as_of} is a day to come, and nobody knows its prices"
+        raise SpecError(message, where=where, hint="write a day that has been")
     prices = vars(info.get_prices(day))
     rates: dict[str, str] = {}
     for name, key in _RATES.items():
         rate = prices.get(key)
         if rate is not None and not isinstance(rate, Decimal):
-            message = f"the {name} price of {info.id!r} depends on the length of the input: {rate}"
+            message = f"the {name} price of {info.id!r} depends on the length of the input: {_steps(rate)}"
             raise SpecError(message, where=where, hint="write the rates that hold for your inputs")
         if rate is not None:
             rates[name] = _text(rate)
@@ -134,6 +137,12 @@ def _from_table(entry: TableEntry, runner: str, model_id: str | None, where: str
         message = f"the price table genai-prices {version} has no price per token of {info.id!r}"
         raise SpecError(message, where=where, hint=hint)
     return Pricing().replace(**rates, source=f"genai-prices {version} {found.id}/{info.id}"[:128], as_of=entry.as_of)
+
+
+def _steps(rate: Any) -> str:
+    """Return a price that goes up with the length of the input, in words."""
+    steps = [f"{_text(step.price)} from {step.start} tokens on" for step in rate.tiers]
+    return ", ".join([_text(rate.base), *steps])
 
 
 def _text(rate: Decimal) -> str:

@@ -107,9 +107,9 @@ def _problems(
                 yield Problem.at(document, path, f'the key "{name}" is missing{_inside(path)}', _MISSING[name])
             return
         path, here = (*path, name), here[name]
-    if kind == "nobodys_name":
-        path = (*path, str(detail["ctx"]["key"]))
-        here = _at(value, path)
+    key_below = str(detail.get("ctx", {}).get("key"))
+    if kind in ("nobodys_name", "refused") and isinstance(here, dict) and key_below in here:
+        path, here = (*path, key_below), here[key_below]
     if kind == "extra_forbidden":
         names = known.get(id(_at(value, path[:-1])), frozenset())
         hint = suggestion(str(path[-1]), names)
@@ -241,8 +241,10 @@ def _pattern(detail: ErrorDetails, here: Any) -> tuple[str, str]:
 def _choice(detail: ErrorDetails, here: Any) -> tuple[str, str]:
     expected = str(detail["ctx"].get("expected") or detail["ctx"].get("expected_tags", ""))
     words = [word.strip().strip("'") for word in expected.replace(" or ", ", ").split(",")]
+    words = [{"True": "true", "False": "false"}.get(word, word) for word in words]
     if not isinstance(here, str):
-        return f"expected {', '.join(words)}, found {_kind_of(here)}", "quote it, if it is a text"
+        hint = f"write {words[0]}" if len(words) == 1 else "quote it, if it is a text"
+        return f"expected {', '.join(words)}, found {_kind_of(here)}", hint
     return f"expected {'one of ' if len(words) > 1 else ''}{', '.join(words)}", suggestion(here, words)
 
 
@@ -300,6 +302,19 @@ _SENTENCES: dict[str, Callable[[ErrorDetails, Any], tuple[str, str]]] = {
     ),
     "string_too_long": lambda detail, here: (f"more than {detail['ctx']['max_length']} characters", "shorten it"),
 }
+_DO = {
+    "share": "write a share such as 0.90",
+    "exact": "write a number such as 0.90",
+    "seconds": "write seconds, such as 60 or 0.5",
+    "money": "write an amount, such as 5 or 0.25",
+    "day": "write year, month and day",
+    "text": "write it, or take it out",
+    "callable": "write callable: my_system.py:answer",
+    "empty_selector": "write {tag: critical} or the like, or take it out",
+    "draws": "write {pass_at: 2} or {pass_hat: 2}",
+    "one_or_many": "put it in quotes",
+}
+"""What to do about an error of a field, by its kind."""
 _LITERALS: dict[str | int, str] = {
     "trialplate": "this version reads 1",
     "must_pass": "expected a selector, or all",
@@ -339,25 +354,34 @@ _HINTS: dict[str | int, str] = {
     "rules": "write rules: [{id: correct, at_least: 0.90, of: correct, basis: estimate}]",
     "rules[]": "write {id: correct, at_least: 0.90, of: correct, basis: estimate}",
 }
+_SCORER_HINTS: dict[str | int, str] = {
+    "rules": "write rules: [{must_call: search}, {max_steps: 8}]; of a judge, the name of a file",
+    "rules[]": "write one of {must_call: search}, {must_not_call: refund} and {max_steps: 8}",
+}
+"""What is meant under scorers, where the same key stands elsewhere for something else."""
 
 
 def _sentence(kind: str, detail: ErrorDetails, here: Any, path: Path) -> tuple[str, str]:
     """Return the sentence and the hint for an error."""
     made = _SENTENCES.get(kind)
-    if made is not None:
+    if kind == "refused":
+        message, hint = detail["msg"], str(detail["ctx"]["do"])
+    elif made is not None:
         message, hint = made(detail, here)
     else:
-        message, hint = detail["msg"], "correct it"
+        message, hint = detail["msg"], _DO.get(kind, "correct it")
     if not path:
         return message, "a plan begins with trialplate: 1; give a project's folder or its trialplate.yaml"
     key = path[-1]
     if kind == "literal_error":
         message = _LITERALS.get(key, message)
-    if kind != "decimal_comma" and not (len(path) == 2 and path[0] in ("models", "profiles", "scorers")):  # a name
+    is_name = len(path) == 2 and path[0] in ("models", "profiles", "scorers")
+    if kind not in ("decimal_comma", "refused") and not is_name:
         of_a_rule = path[:2] == ("pass_mark", "rules") and "cases" in path
         counted = (path[:2] == ("pass_mark", "evidence") or of_a_rule) and key in _EVIDENCE_HINTS
         known = f"{path[-2]}[]" if isinstance(key, int) and len(path) > 1 else key
-        hint = (_EVIDENCE_HINTS if counted else _HINTS).get(known, hint)
+        hints = _EVIDENCE_HINTS if counted else {**_HINTS, **_SCORER_HINTS} if path[0] == "scorers" else _HINTS
+        hint = hints.get(known, hint)
     if isinstance(key, int):
         key = f"{path[-2]}[{key}]"
     return f'"{key}": {message}', hint

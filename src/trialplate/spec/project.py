@@ -118,6 +118,7 @@ def load_project(path: str | os.PathLike[str], fetch: Fetch | None = None, added
         warnings=(
             *contradictions,
             *cases.warnings,
+            *test_sets.first_few(files.doubts, "files do not begin as files of their type do"),
             *_doubts(root, document, author),
             *(item for _, _, told in schemas for item in told),
         ),

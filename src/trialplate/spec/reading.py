@@ -13,8 +13,15 @@ from trialplate.spec.nearest import nearest
 __all__ = ["near_hint", "read_inside"]
 
 
-def read_inside(root: Path, name: str, where: str, limit: int) -> bytes:
+def read_inside(root: Path, name: str, where: str, limit: int, written: str | None = None) -> bytes:
     """Return the bytes of a regular file inside the project.
+
+    Args:
+        root: the project's folder.
+        name: the file's path below it.
+        where: the place that names it.
+        limit: the most bytes that it may have.
+        written: how the place names it, if that is not so.
 
     Raises:
         SpecError: it is not there, not inside, not a regular file, not readable or too large.
@@ -32,7 +39,7 @@ def read_inside(root: Path, name: str, where: str, limit: int) -> bytes:
                 raise SpecError(f"{name} is not a regular file", where=where, hint="name a file")
             data = stream.read(limit + 1)
     except FileNotFoundError:
-        raise SpecError(f"{name} does not exist", where=where, hint=_beside(file)) from None
+        raise SpecError(f"{name} does not exist", where=where, hint=_beside(file, written or name)) from None
     except (OSError, RuntimeError) as problem:
         words = getattr(problem, "strerror", None) or str(problem)
         hint = "mind the path and its permissions"
@@ -45,18 +52,23 @@ def read_inside(root: Path, name: str, where: str, limit: int) -> bytes:
 _RELATIVE = "paths are relative to the plan's folder, those in a file of cases to that file's"
 
 
-def _beside(file: Path) -> str:
+def _beside(file: Path, name: str) -> str:
     """Return a hint for a file that is missing: the one most like it, and never all that are there."""
     if not os.path.isdir(file.parent):
         return f"the folder is not there either; {_RELATIVE}"
-    return near_hint(file) or f"correct the name; {_RELATIVE}"
+    return near_hint(file, folder=name[: name.rfind("/") + 1]) or f"correct the name; {_RELATIVE}"
 
 
-def near_hint(path: Path, *, folders: bool = False) -> str:
-    """Return a hint with the name nearest to a missing one, or "" if none is near."""
+def near_hint(path: Path, *, folders: bool = False, folder: str = "") -> str:
+    """Return a hint with the name nearest to a missing one, or "" if none is near.
+
+    Args:
+        folders: it may be the name of a folder.
+        folder: what stands before the name where it is written.
+    """
     try:
         names = [item.name for item in path.parent.iterdir() if item.is_file() or (folders and item.is_dir())]
     except OSError:
         return ""
     near = nearest(path.name, names)
-    return f'did you mean "{near}"?' if near else ""
+    return f'did you mean "{folder}{near}"?' if near else ""

@@ -47,6 +47,7 @@ from trialplate.spec.pricing import price_of
 from trialplate.spec.project import Project
 from trialplate.spec.resolve_hosted import cases_of, endpoint_of, hosted
 from trialplate.spec.resolve_scorers import command_notes
+from trialplate.spec.resolve_tools import offered_tools
 from trialplate.spec.stand_in import script
 from trialplate.spec.vault import Vault
 
@@ -125,10 +126,12 @@ def configurations(project: Project, vault: Vault) -> tuple[tuple[Configuration,
                 system = [] if entry.system is None else [vault.text("system", entry.system)]
                 fields, notes = added_model(entry, model, settings.sent(), project)
                 fields["texts"] = (*system, *texts)
+                if project.added["runners", entry.runner].answers:
+                    fields["tools"] = tuple(offered_tools(cases_of(project, model, profile), project, vault))
             else:
                 assert isinstance(entry, HostedModel)  # noqa: S101  there is no other
                 asked = cases_of(project, model, profile)
-                fields, notes = hosted(entry, model, settings, texts, project, vault, asked)
+                fields, notes = hosted(entry, model, settings, texts, project, vault, asked, profile=profile)
         else:
             if overlay.settings is not None and (overlay.settings.sent() or overlay.settings.documents):
                 raise SpecError(

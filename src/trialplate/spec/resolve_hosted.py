@@ -3,20 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from trialplate.errors import SpecError
-from trialplate.record.frozen import Json
 from trialplate.record.matrix import selects
-from trialplate.record.values import Case, PlanFile, PlanText, PlanTool
+from trialplate.record.values import Case, PlanText
 from trialplate.spec.document import plain
-from trialplate.spec.entries import HostedModel, Settings
-from trialplate.spec.nearest import suggestion
+from trialplate.spec.entries import HostedModel, Profile, Settings
 from trialplate.spec.project import Project
 from trialplate.spec.providers import provider_of
 from trialplate.spec.providers.base import HostedProvider, media_types, wrong_settings
+from trialplate.spec.resolve_tools import offered_tools
 from trialplate.spec.vault import Vault
 
 __all__ = ["cases_of", "endpoint_of", "hosted"]
@@ -34,6 +33,7 @@ def hosted(
     cases: Sequence[Case] = (),
     place: str = "models",
     provider: HostedProvider | None = None,
+    profile: str | None = None,
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the fields of a hosted model, and what cannot be pinned.
 
@@ -41,6 +41,7 @@ def hosted(
         cases: what it is asked; how answers are formed and which tools are offered is only told of these.
         place: the key of the author's file under which it stands.
         provider: what is known of its interface; by default that of its runner's chat.
+        profile: whose settings are laid over its own.
 
     Raises:
         SpecError: a setting that cannot be sent.
@@ -49,6 +50,12 @@ def hosted(
     endpoint = endpoint_of(entry.url or provider.url or "")
     sent = {**provider.defaults, **plain(settings.sent())}
     for name, wrong, hint in wrong_settings(provider, sent):
+        overlay = project.author.profiles.get(profile or "", Profile()).settings
+        if overlay is not None and name in overlay.sent():
+            where = project.document.where(("profiles", str(profile), "settings", name), key=True)
+            message = f'"{name}": {wrong}: the profile "{profile}" gives it to "{model}"'
+            other = "or leave that model out of this profile's line of the matrix"
+            raise SpecError(message, where=where, hint=f"{hint}; {other}")
         where = project.document.where((place, model, "settings", name))
         raise SpecError(f'"{name}": {wrong}', where=where, hint=hint)
     system = [] if entry.system is None else [vault.text("system", entry.system)]
@@ -66,7 +73,7 @@ def hosted(
         "secret": entry.secret.env if entry.secret else provider.key,
         "served": entry.served,
         "structured": mode if formed else None,
-        "tools": tuple(_tools(cases, project, vault)),
+        "tools": tuple(offered_tools(cases, project, vault)),
         "accepts": media_types(provider, accepts) if any(case.files for case in cases) else None,
     }
     return fields, [f"{model}: what answers as {entry.model} at {endpoint} is the server's own word"]
@@ -79,34 +86,6 @@ def cases_of(project: Project, model: str, profile: str) -> list[Case]:
     lines = [line for line in project.author.matrix if profile in line.profiles and model in (line.models or (model,))]
     selectors = [line.cases.resolved() for line in lines]
     return [case for case in project.cases if any(selects(selector, case) for selector in selectors)]
-
-
-def _tools(cases: Sequence[Case], project: Project, vault: Vault) -> Iterator[PlanTool]:
-    """Yield the tools that cases offer, in the order of the author's file.
-
-    Raises:
-        SpecError: a case offers one that is not there.
-    """
-    known = project.author.tools
-    offered: set[str] = set()
-    for case in cases:
-        for item in case.tools:
-            if item.name not in known:
-                message = f'case "{case.id}" offers the tool "{item.name}", which is not among tools:'
-                raise SpecError(message, where=project.places[case.id], hint=suggestion(item.name, known))
-            offered.add(item.name)
-    for name, entry in known.items():
-        if name in offered:
-            told: dict[str, Json] = {"description": entry.description, "parameters": project.schemas[f"tools.{name}"]}
-            settings: dict[str, Json] = {"callable": entry.callable}
-            if entry.env:
-                settings["env"] = sorted(set(entry.env))
-            yield PlanTool(
-                name=name,
-                settings=settings,
-                texts=(vault.text("tool", told, name),),
-                files=(PlanFile(path=entry.file, digest=project.pinned[entry.file]),),
-            )
 
 
 def endpoint_of(url: str, *, base: bool = True) -> str:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from pydantic_core import PydanticCustomError
-
 from trialplate.errors import SpecError
 from trialplate.record.frozen import Json
 from trialplate.record.values import PlanText
@@ -80,6 +78,8 @@ def judge_fields(name: str, entry: JudgeScorer, project: Project, commit: Commit
         texts.append(commit("schema", project.schemas[f"{name} verdict_format"], "verdict_format"))
         literal = isinstance(entry.passing_verdicts, list)
         passing = plain(entry.passing_verdicts) if literal else project.schemas[f"{name} passing_verdicts"]
+        if literal:
+            _check_passing(name, passing, project)
         texts.append(commit("value", passing, "passing_verdicts"))
     return {
         "helper": _helper(name, entry, project, "chat"),
@@ -89,13 +89,26 @@ def judge_fields(name: str, entry: JudgeScorer, project: Project, commit: Commit
     }
 
 
+def _check_passing(name: str, passing: list[Json], project: Project) -> None:
+    """A literal verdict that the judge's own schema does not allow could never be given."""
+    from jsonschema import Draft202012Validator
+
+    validator = Draft202012Validator(project.schemas[f"{name} verdict_format"])
+    for index, item in enumerate(passing):
+        problem = next(validator.iter_errors(item), None)
+        if problem is not None:
+            place = project.document.where(("scorers", name, "passing_verdicts", index))
+            message = f"this verdict does not meet verdict_format: {problem.message[:200]}"
+            raise SpecError(message, where=place, hint="correct the verdict or the schema")
+
+
 def _needed(name: str, entry: JudgeScorer, project: Project) -> dict[str, Json]:
     try:
         return dict(entry.needed(name))
-    except PydanticCustomError as problem:
+    except ValueError as problem:
         key = "pass_when" if entry.pass_when is not None else "verdicts"
         hint = "write pass_when: with a metric and the least that it must be"
-        _refuse(project, ("scorers", name, key), problem.message(), hint)
+        _refuse(project, ("scorers", name, key), str(problem), hint)
 
 
 def _check_meanings(name: str, entry: JudgeScorer, project: Project) -> None:

@@ -23,6 +23,7 @@ from trialplate.spec.fields import (
     Milliseconds,
     Share,
     Text,
+    refused,
 )
 from trialplate.spec.helped_entries import JudgeScorer, SimilarityScorer
 from trialplate.spec.trajectory_entries import TrajectoryRule
@@ -120,10 +121,15 @@ class NumericScorer(AnyScorer):
     @model_validator(mode="after")
     def _one_place(self) -> Self:
         if self.after is not None and "find" in self.model_fields_set:
-            raise PydanticCustomError("one_of", 'expected one of "find" and "after"')
+            raise refused('stands beside "after"', "keep one of find and after", "find")
         if (self.after is None) != (self.which is None):
-            message = '"after" needs "which": first or last occurrence of the marker, and "which" needs "after"'
-            raise PydanticCustomError("which", message)
+            there, absent = ("after", "which")[:: 1 if self.which is None else -1]
+            hint = (
+                "add which: first or last, of the marker's occurrences"
+                if there == "after"
+                else "add after: with a marker"
+            )
+            raise refused(f'needs "{absent}"', hint, there)
         return self
 
 

@@ -30,8 +30,18 @@ from trialplate.spec.case_files import Access, Beside, CaseFiles, Detail
 from trialplate.spec.document import Document, Place, decode_utf8
 from trialplate.spec.nearest import suggestion
 
-__all__ = ["ENDINGS", "MAX_CASES", "MAX_FILE_BYTES", "Labels", "LoadedCases", "Loader", "Source", "label_from", "load"]
-__all__ += ["merge"]
+__all__ = [
+    "ENDINGS",
+    "MAX_CASES",
+    "MAX_FILE_BYTES",
+    "Labels",
+    "LoadedCases",
+    "Loader",
+    "Source",
+    "first_few",
+    "label_from",
+]
+__all__ += ["load", "merge"]
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 """A test set is held in memory: what is larger is no test set but a corpus."""
@@ -370,6 +380,11 @@ def _oddities(cases: Sequence[Case], places: Mapping[str, str]) -> Iterator[str]
                 message = f'{where}: the {name} of case "{case.id}" holds a carriage return, which is part of the text'
                 told.setdefault("texts hold a carriage return", []).append(message)
     for kind, messages in told.items():
-        yield from messages[:_MOST_TOLD]
-        if len(messages) > _MOST_TOLD:
-            yield f"{len(messages) - _MOST_TOLD} more {kind}"
+        yield from first_few(messages, kind)
+
+
+def first_few(messages: Sequence[str], kind: str) -> Iterator[str]:
+    """Yield the first of many warnings of one kind, and how many more there are."""
+    yield from messages[:_MOST_TOLD]
+    if len(messages) > _MOST_TOLD:
+        yield f"{len(messages) - _MOST_TOLD} more {kind}"

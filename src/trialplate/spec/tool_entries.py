@@ -6,10 +6,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, StringConstraints
-from pydantic_core import PydanticCustomError
 
 from trialplate.spec.entries import Function
-from trialplate.spec.fields import Text
+from trialplate.spec.fields import Text, refused
 
 __all__ = ["ToolEntry", "ToolName"]
 
@@ -19,7 +18,8 @@ ToolName = Annotated[str, StringConstraints(pattern="^[A-Za-z][A-Za-z0-9_-]{0,63
 
 def _parameters(value: dict[str, Any]) -> dict[str, Any]:
     if value.get("type") != "object":
-        raise PydanticCustomError("parameters", "expected a JSON Schema of an object: type: object, properties: {...}")
+        hint = "write parameters: {type: object, properties: {...}, required: [...]}"
+        raise refused("expected a JSON Schema of an object", hint)
     return value
 
 

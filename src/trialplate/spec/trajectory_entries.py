@@ -6,10 +6,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from trialplate.spec.document import plain
-from trialplate.spec.fields import Author
+from trialplate.spec.fields import Author, refused
 from trialplate.spec.trajectories import rule_problem
 
 __all__ = ["Condition", "TrajectoryRule"]
@@ -35,7 +34,7 @@ class TrajectoryRule(Author):
     @model_validator(mode="after")
     def _one_rule(self) -> Self:
         if problem := rule_problem(self.resolved()):
-            raise PydanticCustomError("rule", "{problem}", {"problem": problem})
+            raise refused(problem, "write one of {must_call: search}, {must_not_call: refund} and {max_steps: 8}")
         return self
 
     def resolved(self) -> dict[str, Any]:

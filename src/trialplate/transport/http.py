@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import re
 import sys
 import time
@@ -238,6 +239,8 @@ def _translate(error: Exception, progress: _Progress) -> NoReturn:
 
     cause = error.__cause__ if isinstance(error, HTTPError) and error.__cause__ is not None else error
     text = str(cause) or type(cause).__name__
+    if type(cause) is ClientConnectorError and cause.os_error.errno is not None and cause.os_error.errno > 0:
+        text = f"{cause.host}:{cause.port}: {os.strerror(cause.os_error.errno)}"
     if isinstance(cause, ClientConnectorError) or not progress.sent:
         raise progress.fail("refused_connection", f"no connection: {text}") from error
     if progress.status is None:

@@ -58,6 +58,22 @@ def test_file_of_a_case_is_in_it_by_the_digest_of_its_bytes(project_at: Write) -
     assert codec.to_json(case)["files"] == [{"name": "picture", "type": "image/png", "digest": digest}]
 
 
+def test_file_that_is_not_what_it_is_said_to_be_is_told(project_at: Write) -> None:
+    """A far end would refuse it, at a price; an empty one is refused here. Of many the first few are told."""
+    odd = with_files(project_at, **{"cases/img/cat.png": b"<svg/>"})
+    (warning,) = load_project(odd).warnings
+    assert warning.startswith("cases/v.yaml:5:")
+    assert "picture is sent as image/png, and does not begin as such a file does" in warning
+    assert load_project(with_files(project_at, YAML.replace("image/png", "text/plain"))).warnings == ()
+    files = ", ".join(f"{{name: p{n}, path: img/cat.png, type: application/pdf}}" for n in range(7))
+    many = YAML.replace("{name: picture, path: img/cat.png, type: image/png}", files)
+    assert (
+        load_project(with_files(project_at, many)).warnings[-1] == "2 more files do not begin as files of their type do"
+    )
+    error = refusal(with_files(project_at, **{"cases/img/cat.png": b""}))
+    assert (error.message, error.where) == ("img/cat.png is empty", "cases/v.yaml:5:35")
+
+
 def test_changed_byte_changes_the_case_and_a_moved_file_does_not(project_at: Write) -> None:
     """The path is where the file lies, and no part of the case."""
     secret = bytes(32)
@@ -180,7 +196,7 @@ def test_one_question_about_two_files_is_no_question_asked_twice(project_at: Wri
     (warning,) = load_project(with_files(project_at, twice)).warnings
     assert 'case "other" asks the same as "cat"' in warning
     second = twice.partition("id: other")[0] + "id: other" + twice.partition("id: other")[2].replace("cat.png", "b.png")
-    assert load_project(with_files(project_at, second, **{"cases/img/b.png": b"other"})).warnings == ()
+    assert load_project(with_files(project_at, second, **{"cases/img/b.png": PICTURE + b"other"})).warnings == ()
 
 
 def test_defaults_fill_what_is_absent_and_stand_beside_what_adds_up(project_at: Write) -> None:

@@ -259,7 +259,9 @@ def test_secret_is_a_name_and_enters_no_attempt_key(project_at: Write) -> None:
 def test_matrix_lines_select_cases_and_repeats(project_at: Write) -> None:
     """Each line is its models x its profiles x its cases x its repeats."""
     plan = PLAN.replace("repeats: 2", "matrix: [{models: [echo], cases: {tag: critical}, repeats: 5}]\nrepeats: 2")
-    made = frozen(project_at(plan))
+    error = refusal(project_at(plan))
+    assert 'echo stays inconclusive by rule "right", which is about 2 cases, of which it is asked 1' in error.message
+    made = frozen(project_at(plan.replace("of: right,", "of: right, where: {tag: critical},")))
     assert narrow(made.plan, None).counts == {"echo": [5, 0]}
     assert any('such as "q2"' in warning for warning in made.warnings)
 
@@ -425,8 +427,9 @@ def test_rule_that_some_candidate_cannot_meet_is_a_warning(project_at: Write) ->
     plan = PLAN.replace(ECHO, f'{ECHO}\n  other: {{runner: stand-in, answers: {{"*": "no"}}}}')
     plan = plan.replace("repeats: 2", "matrix: [{models: [echo]}, {models: [other], cases: {id: q2}}]\nrepeats: 2")
     plan = plan.replace("rules: [", "rules: [{id: c, must_pass: {tag: critical}}, ")
-    (warning,) = frozen(project_at(plan)).warnings
-    assert 'rule "c" has no cases for other' in warning
+    critical, right = frozen(project_at(plan)).warnings
+    assert 'other stays inconclusive by rule "c", which is about 1 case, of which it is asked none' in critical
+    assert 'other stays inconclusive by rule "right", which is about 2 cases, of which it is asked 1' in right
 
 
 def test_validate_counts_what_there_is_and_names_what_a_run_needs(project_at: Write) -> None:

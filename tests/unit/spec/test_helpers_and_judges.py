@@ -128,9 +128,9 @@ def test_helper_is_a_configuration_of_its_own(project_at: Write) -> None:
         ("type: similarity, model: grader", EMBEDDER, '"threshold" is missing', ""),
         ("type: similarity, model: grader, threshold: 0", EMBEDDER, "lets every answer pass", ""),
         ("type: judge, model: grader", "{runner: command, argv: [sh]}", "", ""),
-        ("type: judge, model: grader", "{runner: anthropic, model: m, role: comparison}", '"role" is said of models', ""),
+        ("type: judge, model: grader", "{runner: anthropic, model: m, role: comparison}", '"role": is said of models', ""),
         ("type: judge, model: grader", "{runner: anthropic, model: m, settings: {documents: [contract.md]}}", "stand under its scorer", ""),
-        ("type: judge, model: grader", "{runner: anthropic, model: m, endpoint: embeddings}", "is asked by the runners openai, openai-compatible", ""),
+        ("type: judge, model: grader", "{runner: anthropic, model: m, endpoint: embeddings}", "asked by the runners openai and openai-compatible alone", ""),
         ("type: similarity, model: grader, threshold: 0.8", EMBEDDER.replace("}", ", settings: {input: x}}"), "is what the runner itself sends", ""),
         ("type: similarity, model: grader, threshold: 0.8", EMBEDDER.replace("}", ", settings: {dimensions: 0}}"), "a whole number", ""),
         ("type: judge, model: grader, verdicts: {good: 1.5, bad: 0}", JUDGE, "expected a share between 0 and 1", ""),
@@ -139,18 +139,20 @@ def test_helper_is_a_configuration_of_its_own(project_at: Write) -> None:
         ("type: judge, model: grader, verdicts: {good: 1, bad: 0}", JUDGE, 'the built-in rules do not say what "good" means', "write rules:"),
         ("type: judge, model: grader, metrics: [right, kind]", JUDGE, 'do not say what "kind" means', "write rules:"),
         ("type: judge, model: grader, pass_when: {rigth: 1}", JUDGE, '"rigth" is none of its metrics', ""),
+        ("type: judge, model: grader, pass_when: {right: 2}", JUDGE, "expected a share between 0 and 1", "write a share"),
         ("type: judge, model: grader, pass_when: {right: 0}", JUDGE, "at least 0 whatever the judge says", ""),
-        ("type: judge, model: grader, metric: a, metrics: [a, b]", JUDGE, 'one of "metric" and "metrics"', ""),
-        ("type: judge, model: grader, threshold: 0.5", JUDGE, '"threshold" belongs to mode: score, and the mode here is verdicts', ""),
+        ("type: judge, model: grader, metric: a, metrics: [a, b]", JUDGE, '"metrics": stands beside "metric"', ""),
+        ("type: judge, model: grader, threshold: 0.5", JUDGE, '"threshold": belongs to mode: score, and the mode here is verdicts', ""),
         ("type: judge, model: grader, mode: score", JUDGE, '"threshold" is missing', ""),
-        ("type: judge, model: grader, mode: score, threshold: 7", JUDGE, "the threshold 7 is not on the scale", ""),
-        ("type: judge, model: grader, mode: score, threshold: 0", JUDGE, "the threshold 0 is not on the scale", ""),
+        ("type: judge, model: grader, mode: score, threshold: 7", JUDGE, '"threshold": 7 is not on the scale', ""),
+        ("type: judge, model: grader, mode: score, threshold: 0", JUDGE, '"threshold": 0 is not on the scale', ""),
         ("type: judge, model: grader, mode: score, scale: [10, 0], threshold: 5", JUDGE, "its lowest and its highest score", ""),
         ("type: judge, model: grader, mode: score, scale: [1, 5], threshold: 3, forms: [fraction]", JUDGE, "scales that begin at 0", ""),
-        ("type: judge, model: grader, mode: schema, verdict_format: form.json", JUDGE, "stand together or not at all", ""),
-        ("type: judge, model: grader, mode: schema, passing_verdicts: [{correct: true}]", JUDGE, "stand together or not at all", ""),
+        ("type: judge, model: grader, mode: schema, verdict_format: form.json", JUDGE, '"verdict_format": stands without "passing_verdicts"', ""),
+        ("type: judge, model: grader, mode: schema, passing_verdicts: [{correct: true}]", JUDGE, '"passing_verdicts": stands without "verdict_format"', ""),
         ("type: judge, model: grader, mode: schema, verdict_format: form.json, passing_verdicts: []", JUDGE, "nothing could pass", ""),
         ("type: judge, model: grader, mode: schema, verdict_format: form.json, passing_verdicts: {grade: 1}", JUDGE, "says so by its $schema", ""),
+        ("type: judge, model: grader, mode: schema, verdict_format: form.json, passing_verdicts: [{grade: A}, {mark: A}]", JUDGE, "this verdict does not meet verdict_format", "correct the verdict"),
         ("type: judge, model: grader, rules: blank.md", JUDGE, "blank.md is blank", ""),
         ("type: judge, model: grader, rules: none.md", JUDGE, "none.md does not exist", ""),
         ("type: judge, model: grader, documents: [contract.md, contract.md]", JUDGE, "is named twice", ""),
@@ -167,7 +169,8 @@ def test_what_cannot_be_meant_is_refused(project_at: Write, scorer: str, helper:
         frozen(project_at, plan(scorer, helper=helper))
     assert message in error.value.message
     assert hint in (error.value.hint or "")
-    assert error.value.hint
+    assert error.value.hint not in (None, "", "correct it"), "it says what to write"
+    assert not message or "\n" not in error.value.message, "one mistake is told once"
     assert ":" in (error.value.where or "") or ".md" in (error.value.where or "")
 
 

@@ -85,7 +85,14 @@ def test_table_gives_rates_with_their_source_and_day(project_of: Callable[..., P
     [
         ("runner: anthropic, model: no-such-model, " + TABLE.format(more=""), "has no 'no-such-model' of 'anthropic'"),
         (HOSTED.format(host="a") + ", " + TABLE.format(more=""), "does not know the runner openai-compatible"),
-        ("runner: google, model: gemini-2.5-pro, " + TABLE.format(more=""), "depends on the length of the input"),
+        (
+            "runner: google, model: gemini-2.5-pro, " + TABLE.format(more=""),
+            "length of the input: 1.25, 2.5 from 200000 tokens on",
+        ),
+        (
+            "runner: anthropic, model: claude-haiku-4-5, pricing: {table: genai-prices, as_of: 9999-01-01}",
+            "is a day to come",
+        ),
         ("runner: anthropic, model: m, pricing: {table: genai-prices}", '"as_of" is missing'),
         ("runner: anthropic, model: m, pricing: {table: genai-prices, as_of: yesterday}", "expected a day"),
         ("runner: anthropic, model: m, pricing: {table: other, as_of: 2026-11-01}", "genai-prices"),

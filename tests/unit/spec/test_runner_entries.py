@@ -381,9 +381,10 @@ def test_schema_is_refused_where_the_provider_takes_none(project_at: Write) -> N
 def test_form_of_cases_that_a_model_is_not_asked_is_no_part_of_what_reaches_it(project_at: Write) -> None:
     """Else a case for one model would reset the count of attempts of another."""
     two = "m: {runner: deepseek, model: deepseek-chat}\n  n: {runner: deepseek, model: deepseek-chat}"
-    lines = "matrix: [{models: [m], cases: {tag: a}}, {models: [n], cases: {tag: b}}]\nrepeats"
+    two += '\n  all: {runner: stand-in, answers: {"*": "yes"}}'
+    lines = "matrix: [{models: [m], cases: {tag: a}}, {models: [n], cases: {tag: b}}, {models: [all]}]\nrepeats"
     plan = PLAN.replace(ECHO, two).replace("a.csv", "a.yaml").replace("repeats", lines, 1)
     found = {
         item.name: item.structured for item in frozen(project_at(plan, {"cases/a.yaml": FORMED})).plan.configurations
     }
-    assert found == {"m": "json_object", "n": None}
+    assert found == {"m": "json_object", "n": None, "all": None}

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from trialplate.spec.nearest import suggestion
+from trialplate.spec.nearest import nearest, suggestion
 
 __all__ = ["DOCUMENTS", "IMAGES", "PENALTY", "SHARE", "TEXT_TYPES", "Choice", "Flag", "HostedProvider", "Json"]
 __all__ += ["ACCEPTED_WORDS", "Number", "Objects", "Parameter", "ShapeMode", "Whole", "media_types", "wrong_settings"]
@@ -168,7 +168,9 @@ def wrong_settings(provider: HostedProvider, settings: Mapping[str, Any]) -> Ite
         elif name in provider.parameters:
             expected = provider.parameters[name].wrong(value)
             if expected is not None:
-                yield name, f"expected {expected}", "correct it, or leave it out"
+                words = getattr(provider.parameters[name], "words", ())
+                near = nearest(value, words) if isinstance(value, str) and isinstance(words, tuple) else None
+                yield name, f"expected {expected}", f'did you mean "{near}"?' if near else "correct it, or leave it out"
         elif not provider.passes:
             yield name, "is no parameter of this provider", suggestion(name, [*provider.parameters])
     for one, other in provider.together:

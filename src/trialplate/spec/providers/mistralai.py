@@ -40,4 +40,5 @@ PROVIDER = HostedProvider(
         "prompt_cache_key": Json(str, "a text"),
     },
     accepts=IMAGES | DOCUMENTS,
+    refused={"seed": ("is no parameter of this provider", "write random_seed")},
 )
