@@ -207,7 +207,10 @@ def test_judge_has_two_replies_for_ever(tmp_path: Path) -> None:
     """Both are kept and named; a resumed run reads them again, and asks no third time whatever the judge would say."""
     with serving(answer=judged("NO")) as server:
         made = project(tmp_path, server.url, cases=2)
-        assert made("run", "--yes").code == 4
+        said = made("run", "--yes")
+        assert said.code == 4
+        assert "trialplate resume" not in said.err, "nobody would be asked"
+        assert "--reason TEXT   # its judge has no further reply to any" in said.err
         assert len(asked(server)) == 4
         prompts = [body["messages"][-1]["content"] for body in asked(server)]
         again = [prompt for prompt in prompts if "could not be read" in prompt]
@@ -220,11 +223,16 @@ def test_judge_has_two_replies_for_ever(tmp_path: Path) -> None:
 
     server = ChatServer(answer=judged(GOOD))
     with ServerThread(server, port):
-        assert made("resume", "latest").code == 4
+        said = made("resume", "latest")
+        assert said.code == 4
+        assert "trialplate resume" not in said.err
         assert server.requests == []
     later = ends(made)[2:]
     assert [end["private"]["replies"]["judge"] for end in later] == first
     assert all("helper_calls" not in end and end["answer_of"] == 1 for end in later)
+    report = made("report", "latest").out
+    assert "complete: 2 trials in 4 attempts, 2 of them unknown" in report
+    assert report.count("judge's two replies") == 2, "once for each trial, with what the scorer said and no other"
     assert made("verify", "latest").code == 0
 
 

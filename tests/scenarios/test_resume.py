@@ -213,7 +213,7 @@ def test_answer_that_could_not_be_scored_is_scored_again_without_a_call(
     server.requests.clear()
     said = unscored("resume", "latest")
     assert said.code == 0, said.err
-    assert "4 of them scored again without a call" in said.err
+    assert "4 of them scored again without asking the model" in said.err
     assert server.requests == []
     first, again = ends(unscored)[0], ends(unscored)[4]
     assert again["answer_of"] == 1
@@ -224,7 +224,7 @@ def test_answer_that_could_not_be_scored_is_scored_again_without_a_call(
     assert unscored.codes() == set()
     assert unscored("gate", "latest").code == 0
     shown = unscored("show", "latest", str(again["trial"][1]))
-    assert "answer: that of attempt 1, scored again without a call" in shown.out
+    assert "answer: that of attempt 1, scored again without asking the model" in shown.out
     assert "V21 PASS" in unscored("verify", "latest", "--rescore").out
     assert unscored("report", "--format", "csv").out.count("\n") == 1 + counts(unscored)["planned"]
 

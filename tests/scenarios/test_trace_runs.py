@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import shutil
@@ -246,6 +247,19 @@ def test_trace_without_prices_has_no_cost_and_needs_none(tmp_path: Path) -> None
     made = project(tmp_path, plan)
     made.run()
     assert all("cost" not in end for end in ends(made).values())
+    assert made("report", "latest", "--json").json["configurations"][0]["cost"]["nano"] is None
+
+
+def test_time_that_a_trace_does_not_tell_is_unknown(tmp_path: Path) -> None:
+    """A run in the native form knows none: that is no run of 0 ms, which would be the fastest."""
+    made = project(tmp_path)
+    made.run()
+    latency = made("report", "latest", "--json").json["configurations"][0]["latency"]
+    assert latency == {"median_ms": 900, "p95_ms": 900, "n": 1}
+    assert "time: unknown at the far end" in made("show", "latest", "hasty").out
+    assert "time: 900 ms at the far end" in made("show", "latest", "good").out
+    rows = csv.DictReader(made("report", "latest", "--format", "csv").out.splitlines())
+    assert {row["case"]: row["latency_ms"] for row in rows} == {"good": "900", "hasty": ""}
 
 
 CHOICE = """\

@@ -140,7 +140,9 @@ class Progress(Watch):
             said = {"decided": state.decided, "to_try": state.to_try, "scored_again": state.scored_again}
             self.event("run.resumed", run_id=state.run_id, trials=state.trials, **said)
         elif not self.manner.quiet:
-            again = f", {state.scored_again} of them scored again without a call" if state.scored_again else ""
+            again = (
+                f", {state.scored_again} of them scored again without asking the model" if state.scored_again else ""
+            )
             kept = f"{state.decided} of {counted(state.trials, 'trial')} kept as decided"
             tell(f"resume {state.run_id}: {kept}, {state.to_try} to try{again}")
 

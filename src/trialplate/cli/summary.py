@@ -209,6 +209,11 @@ def next_commands(finished: Finished, prepared: Prepared, whole: str | None) -> 
         yield f"trialplate resume {named} --max-cost AMOUNT", "asks what was left out; the amount is of the whole run"
         yield f"trialplate report {named}", ""
         return
+    if finished.unknown and finished.unknown == finished.unjudged:
+        yield f"trialplate report {named}", ""
+        why = "its judge has no further reply to any: mend rules or judge, then run again"
+        yield f"trialplate waive {named} --reason TEXT", why
+        return
     if finished.exit_code:
         why = "asks what is unknown, keeps what is decided"
         if finished.reason == "time":

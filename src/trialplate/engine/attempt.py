@@ -166,7 +166,8 @@ async def _score(
     metrics: dict[str, float] = {}
     unknown: dict[str, Cause] = {}
     reasons: dict[str, str] = {}
-    failed = voted = doubt = False
+    doubtful: list[str] = []
+    failed = voted = False
     for scorer, scores in scorers:
         try:
             context = replace(asking(scorer), transcript=answer.transcript)
@@ -175,19 +176,20 @@ async def _score(
             unknown |= dict.fromkeys(score.unknown, "scorer")
             failed = failed or score.verdict == "failed"
             voted = voted or score.verdict is not None
-            doubt = doubt or scorer.metric in score.unknown or (bool(score.unknown) and score.verdict is None)
             reasons[scorer.name] = score.reason
+            if scorer.metric in score.unknown or (score.unknown and score.verdict is None):
+                doubtful.append(scorer.name)
         except ScorerError as error:
             metrics = {name: value for name, value in metrics.items() if name not in scorer.metrics}
             unknown |= dict.fromkeys(scorer.metrics, "scorer")
-            doubt = True
+            doubtful.append(scorer.name)
             reasons[scorer.name] = f"no score: {error}"
     if failed:
         return Judgement("failed", metrics=metrics, unknown=unknown, verdict="failed", reasons=reasons)
     if not voted:
         metrics, unknown = {}, {name: "scorer" for scorer, _ in scorers for name in scorer.metrics}
-    if doubt or not voted:
-        told = "; ".join(f"{name}: {reason}" for name, reason in reasons.items()) or "no scorer gave a verdict"
+    if doubtful or not voted:
+        told = "; ".join(f"{name}: {reasons[name]}" for name in doubtful or reasons) or "no scorer gave a verdict"
         return Judgement("error", "scorer", metrics=metrics, unknown=unknown, reasons=reasons, error=told)
     return Judgement("passed", metrics=metrics, unknown=unknown, verdict="passed", reasons=reasons)
 

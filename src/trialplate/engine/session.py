@@ -62,6 +62,8 @@ class Finished:
     """What the budget came to, if money was bounded."""
     incompatible: int = 0
     """Trials that nobody is ever asked, since their configuration does not take the case; of those that are skipped."""
+    unjudged: int = 0
+    """Trials in an error whose judge has no further reply, so that nobody can be asked."""
 
     @property
     def exit_code(self) -> int:
@@ -217,6 +219,7 @@ class Session:
             self.tally.left_out,
             self.purse,
             self.tally.incompatible,
+            self.tally.unjudged,
         )
 
 

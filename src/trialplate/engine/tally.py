@@ -36,6 +36,8 @@ class Sums:
     """Attempts whose helpers cost nobody knows how much."""
     unscored: str = ""
     """What was said when no score could be given, the last time."""
+    unjudged: int = 0
+    """Trials whose judge gave all the replies that it may give, and no verdict: nobody can ask any more."""
     reasked: int = 0
     """Trials asked again after an attempt that was lost, cut off, or had begun to be answered."""
 
@@ -85,12 +87,15 @@ class Tally:
             self.replayed += cell.replayed
             sums.reasked += cell.reasked
 
-    def trial_done(self, last: TrialEnd, *, attempts: int, reasked: bool, before: Cell | None = None) -> None:
+    def trial_done(
+        self, last: TrialEnd, *, attempts: int, reasked: bool, before: Cell | None = None, unjudged: bool = False
+    ) -> None:
         """Count a trial whose last attempt ended, in the place of what an earlier session left of it.
 
         Args:
             attempts: made in this session.
             reasked: in this session or before.
+            unjudged: its judge has no further reply, and gave no verdict.
         """
         replayed = any(call.replayed for call in (*last.calls, *last.helper_calls))
         sums = self.of_configuration(last.trial[0])
@@ -106,6 +111,7 @@ class Tally:
         self.attempts += attempts
         self.replayed += replayed
         sums.reasked += reasked
+        sums.unjudged += unjudged
 
     def _count(self, name: str, outcome: str, cause: str | None, number: int) -> None:
         row = self.by_configuration.setdefault(name, dict.fromkeys(OUTCOMES, 0))
@@ -144,6 +150,11 @@ class Tally:
             sums.helper_spent_nano += 0 if all(call.replayed for call in end.helper_calls) else end.helper_cost.nano
         elif end.helper_calls:
             sums.helpers_unknown += 1
+
+    @property
+    def unjudged(self) -> int:
+        """Return how many trials no judge can be asked about any more."""
+        return sum(sums.unjudged for sums in self.sums.values())
 
     @property
     def causes(self) -> dict[str, int]:

@@ -28,7 +28,7 @@ from trialplate.record import canonical, codec
 from trialplate.record.entries import Private, TrialEnd, TrialKey, TrialStart, Usage
 from trialplate.record.frozen import Json
 from trialplate.record.values import Case, Opening
-from trialplate.rules.cells import most_attempts
+from trialplate.rules.cells import MOST_REPLIES, most_attempts
 from trialplate.rules.cost import cost_of
 from trialplate.runners.base import Answer, Failure, Recorded, Request
 from trialplate.runners.scrubbed import scrubbed_json
@@ -173,8 +173,12 @@ class TrialRunner:
 
     def _done(self, end: TrialEnd, first: int, *, reasked: bool) -> None:
         """Count a trial whose attempts of this session began with number `first`."""
-        before = self.before.cells.get(end.trial)
-        self.tally.trial_done(end, attempts=end.attempt - first + 1, reasked=reasked, before=before)
+        before, attempts = self.before.cells.get(end.trial), end.attempt - first + 1
+        unjudged = end.cause == "scorer" and any(
+            len(end.private.replies.get(scorer.name, ())) >= MOST_REPLIES and end.unknown.keys() & set(scorer.metrics)
+            for scorer, _ in self.scorers[end.trial[1]]
+        )
+        self.tally.trial_done(end, attempts=attempts, reasked=reasked, before=before, unjudged=unjudged)
 
     async def _score_again(self, seat: Seat, trial: OpenTrial, unscored: Unscored) -> TrialEnd:
         """Make an attempt that asks nobody: an earlier answer, scored once more."""

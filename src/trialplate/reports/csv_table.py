@@ -17,6 +17,7 @@ from fractions import Fraction
 from trialplate.record.entries import TrialEnd, TrialKey
 from trialplate.reports.reported import Reported
 from trialplate.reports.summary import final_of
+from trialplate.reports.trials import timed
 from trialplate.rules.cells import Cell
 
 __all__ = ["plain", "render", "safe"]
@@ -68,6 +69,7 @@ def _trials(reported: Reported) -> Iterator[str]:
     metrics = [name for name in reported.metrics if name != "trial_pass_rate"]
     yield _line([*COLUMNS, *map(safe, metrics), *MORE])
     prices = {item.name: item.pricing for item in record.plan.configurations}
+    runners = {item.name: item.runner for item in record.plan.configurations}
     helping = next((item.pricing.currency for item in record.plan.helpers if item.pricing is not None), None)
     tags = {case.id: ";".join(case.tags) for case in record.matrix.cases}
 
@@ -92,7 +94,7 @@ def _trials(reported: Reported) -> Iterator[str]:
                 helping,
                 usage.input if usage is not None else None,
                 usage.output if usage is not None else None,
-                end.latency_ms if end is not None and cell is not None and cell.known else None,
+                timed(end, runners[key[0]]) if end is not None and cell is not None and cell.known else None,
                 _yes(cell is not None and cell.replayed and not cell.running),
                 _yes(cell is not None and cell.reasked),
                 safe(tags[key[1]]),

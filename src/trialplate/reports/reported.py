@@ -55,7 +55,8 @@ class State:
             return f"UNFINISHED: {begun}, and the ledger has no run.end"
         if self.word == "incomplete":
             return f"INCOMPLETE ({self.reason}): {begun}"
-        return f"complete: {self.counts.planned} trials in {self.counts.attempts} attempts"
+        unknown = f", {self.counts.error} of them unknown" if self.counts.error else ""
+        return f"complete: {self.counts.planned} trials in {self.counts.attempts} attempts{unknown}"
 
 
 @dataclass(frozen=True)
@@ -198,8 +199,8 @@ def _parts(end: TrialEnd, texts: Mapping[str, Json], passed: set[str]) -> Iterat
     """Yield what opens a failed trial's private parts; a scorer that it passed is no reason for it."""
     private = end.private
     for label, commitment in (("answer", private.answer), ("why", private.reason), ("error", private.error)):
-        if commitment is None:
-            continue
+        if commitment is None or (label == "why" and end.cause == "scorer" and private.error in texts):
+            continue  # the error is what the scorers that gave no score said
         if commitment not in texts:
             yield label, WITHHELD
         elif label == "why":

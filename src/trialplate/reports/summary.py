@@ -66,9 +66,9 @@ class ConfigurationSummary:
     """Trials with a helper call of unknown cost."""
     helper_currency: str
     latency_ms: tuple[int, int] | None
-    """Median and 95th percentile (nearest rank) over trials with an answer."""
+    """Median and 95th percentile (nearest rank) over trials with an answer, of recorded runs those that tell a time."""
     answered: int
-    """Trials with an answer, over which the latency is told."""
+    """Trials over which the latency is told."""
     replayed: int
     reasked: int
     lost: int
@@ -141,7 +141,8 @@ def _summary(record: RecordView, name: str, rows: Rows) -> ConfigurationSummary:
     helping = next((item.pricing.currency for item in record.plan.helpers if item.pricing is not None), "")
     untold = sum(1 for cell in begun if cell.helper_unknown or (record.plan.helpers and cell.running))
     helped = sum(cell.helper_nano for cell in begun)
-    times = sorted(cell.latency_ms for cell in begun if cell.known)
+    recorded = configuration.runner == "trace"
+    times = sorted(c.latency_ms for c in begun if c.known and (c.latency_ms or not recorded))
     return ConfigurationSummary(
         name=name,
         role=configuration.role,

@@ -13,7 +13,7 @@ from trialplate.record.values import Case, Configuration
 from trialplate.reports.request_again import body_digest
 from trialplate.reports.transcript_text import transcript_text
 from trialplate.reports.trial_view import Attempt, CaseView, Trial
-from trialplate.reports.trials import answer_text, reasons_of
+from trialplate.reports.trials import answer_text, reasons_of, timed
 from trialplate.reports.words import amount_text, share_text, trial_text
 from trialplate.rules.compatible import incompatible
 from trialplate.verify.findings import counted
@@ -155,7 +155,7 @@ def _reply_text(held: Json) -> str:
 def _fact_lines(end: TrialEnd, view: CaseView) -> Iterator[str]:
     """Yield what is known of a call beside its answer."""
     if end.answer_of is not None:
-        yield f"answer: that of attempt {end.answer_of}, scored again without a call"
+        yield f"answer: that of attempt {end.answer_of}, scored again without asking the model"
     if end.status is not None:
         yield f"status: {end.status}"
     yield f"tokens: {_usage_text(end.usage)}"
@@ -163,7 +163,10 @@ def _fact_lines(end: TrialEnd, view: CaseView) -> Iterator[str]:
     if end.helper_calls:
         asked = counted(len(end.helper_calls), "call")
         yield f"helpers: {asked}, tokens {_usage_text(end.helper_usage)}, cost {money_text(end.helper_cost)}"
-    yield f"time: {end.latency_ms} ms at the far end, {end.wall_ms} ms in all; {end.received} bytes received"
+    runner = next(item.runner for item in view.configurations if item.name == end.trial[0])
+    took = timed(end, runner)
+    far = "unknown" if took is None else f"{took} ms"
+    yield f"time: {far} at the far end, {end.wall_ms} ms in all; {end.received} bytes received"
     served = end.served
     if served is None and end.private.served is not None:
         held = view.texts.get(end.private.served)

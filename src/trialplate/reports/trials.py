@@ -20,7 +20,7 @@ from trialplate.rules.cells import Board
 from trialplate.verify.content import openings
 from trialplate.verify.log_file import LogFile, Signed, typed_entry
 
-__all__ = ["answer_text", "last_ends", "opened", "opened_cases", "reasons_of", "trial_lines"]
+__all__ = ["answer_text", "last_ends", "opened", "opened_cases", "reasons_of", "timed", "trial_lines"]
 
 Line = tuple[str, TrialStart | TrialEnd]
 """A time, and what began or ended then."""
@@ -118,3 +118,8 @@ def reasons_of(value: Json) -> dict[str, str]:
     if not isinstance(value, dict):
         return {"": answer_text(value)}
     return {name: answer_text(text) for name, text in value.items()}
+
+
+def timed(end: TrialEnd, runner: str) -> int | None:
+    """Return how long the far end took, in milliseconds; None if nobody knows: a recorded run need not tell."""
+    return end.latency_ms if end.latency_ms or runner != "trace" else None

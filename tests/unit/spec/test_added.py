@@ -24,6 +24,7 @@ POINTS = """
 [trialplate.runners]
 acme = acme_code:Runner
 acme-hosted = acme_code:Hosted
+acme-full = acme_code:Full
 acme-broken = acme_code:nothing
 [trialplate.scorers]
 acme-one = acme_code:One
@@ -43,6 +44,9 @@ class Hosted(Runner):
 class One:
     metric = "good"
     def __init__(self, level=1): pass
+class Full:
+    async def answer(self, request, tools):
+        raise AssertionError
 class Two:
     metrics = ("good", "short")
 def load(data, file):
@@ -119,6 +123,23 @@ def test_runner_that_is_hosted_is_asked_for_a_model_by_its_id(project: Write) ->
     assert model.model_id == "big"
     assert not under_test(model)
     assert "model" not in model.settings
+
+
+def test_tools_are_offered_to_a_runner_of_the_full_form_alone(project: Write) -> None:
+    """The other form could do nothing with them, which is told."""
+    tools = "tools: {calc: {callable: 'c.py:run', description: Adds., parameters: {type: object}}}"
+    files = {
+        "q_json": '[{"id": "q1", "input": "?", "reference": "4", "tools": ["calc"]}]',
+        "c_py": "def run(a): pass\n",
+    }
+    text = PLAN.replace("q.csv", "q.json")
+    full = load_project(project(text.replace("runner: acme,", "runner: acme-full,"), tools, **files), added=PACKAGES)
+    made = freeze(full, bytes(32))
+    assert [tool.name for tool in made.plan.configurations[0].tools] == ["calc"]
+    assert made.warnings == ()
+    plain = freeze(load_project(project(text, f"{OPTIONS}\n{tools}", **files), added=PACKAGES), bytes(32))
+    assert plain.plan.configurations[0].tools == ()
+    assert "m is told nothing of tools of q1" in plain.warnings[0]
 
 
 @pytest.mark.parametrize(
