@@ -52,10 +52,10 @@ def test_prepare_selection_that_leaves_nothing_is_refused(project_of: Callable[.
     """A selection of a model and of cases that it is never asked is empty, and says so."""
     plan = PLAN.replace(
         "repeats: 2",
-        "repeats: 1\nmatrix:\n  - {models: [good], cases: {id: q1}, repeats: 1}\n  - {models: [bad], cases: {id: [q2, q3]}, repeats: 1}",
+        "repeats: 1\nmatrix:\n  - {models: [good], cases: {id: q1}, repeats: 1}\n  - {models: [bad], repeats: 1}",
     )
     project = project_of(plan)
-    assert prepared(project).matrix.size == 3
+    assert prepared(project).matrix.size == 4
     with pytest.raises(UsageError, match="leaves no trial"):
         prepared(project, Narrowing(models=("good",), only=("q2",)))
 
