@@ -8,17 +8,19 @@ Source: docs/formats/ledger.md, docs/formats/pass-mark.md.
 """
 
 # Annotations are evaluated here, once, as in `values`.
-from typing import Literal
+from typing import Annotated, Literal
 
-from trialplate.record.frozen import Value
+from trialplate.record.frozen import Pattern, Value
 from trialplate.record.values import CaseId, ConfigurationName, Count, Currency, Digest, EntryRef, Name, Positive, RunId
 
 Result = Literal["pass", "fail", "inconclusive"]
 DecisionWord = Literal["accepted", "rejected", "inconclusive"]
+Rounded = Annotated[str, Pattern(r"-?[0-9]+\.[0-9]{9}")]
+"""A bound, which no fraction is: readers take two that differ by 1e-9 or less for the same."""
 
 
 class CopyResult(Value):
-    """What one copy of a rule came to: for the cases of one tag, kind or suite."""
+    """What one copy of a rule came to: for the cases of one tag, kind or suite, a candidate, an alternative."""
 
     value: str
     result: Result
@@ -28,6 +30,10 @@ class CopyResult(Value):
     cells: Count
     cases: Count
     unknown: Count
+    alpha: str | None = None
+    lower: Rounded | None = None
+    upper: Rounded | None = None
+    units: Count = 0
     failing: tuple[CaseId, ...] = ()
 
 
@@ -44,10 +50,17 @@ class RuleResult(Value):
     cells: Count
     cases: Count
     unknown: Count
+    alpha: str | None = None
+    """Of a bound rule: the error that each of its bounds has, once the family and the attempts had their part."""
+    lower: Rounded | None = None
+    """The lower bound, with every unknown cell at the value that makes it lowest."""
+    upper: Rounded | None = None
+    units: Count = 0
+    """Of a bound rule: how many cases, or clusters of them, count as drawn at random."""
     failing: tuple[CaseId, ...] = ()
     """The first cases that stand in the way, at most ten."""
     copies: tuple[CopyResult, ...] = ()
-    """Of a rule with `each`; its own numbers are then over all of them, each case once."""
+    """Of a rule with `each` or `any_of`; its own numbers are then over all of them, each case once."""
 
 
 class EvidenceResult(Value):
@@ -97,6 +110,8 @@ class Choice(Value):
     """Where it is open: those that it may come to."""
     within: RuleResult | None = None
     """How the configuration decided on stands to the reference."""
+    keep: ConfigurationName | None = None
+    """The one in use, where none is chosen and the mark names it."""
     contenders: tuple[Contender, ...] = ()
 
 
@@ -130,6 +145,8 @@ class Decision(Value):
     rules: tuple[RuleResult, ...]
     attempts: tuple[AttemptResult, ...]
     attempt: Count = 0
-    """Which attempt this is, where the mark says how many there may be."""
+    """Which attempt this is, where the mark says how many there may be or a bound depends on it."""
+    stopped: Literal["sealed", "counts"] | None = None
+    """The run ended before its last trial, as the mark allows: its estimates are those of a curtailed run."""
     choice: Choice | None = None
     cut: Cut | None = None

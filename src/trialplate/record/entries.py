@@ -152,6 +152,44 @@ class Waiver(Value):
     reason: Annotated[str, Pattern("[^\\u0000-\\u001f\\u007f-\\u009f]{1,1000}")]
 
 
+class BaselineSet(Value):
+    """`baseline`: from now on this run is what rules on a baseline compare with, where a plan names no other."""
+
+    run_id: RunId
+    size: Positive
+    root: Digest
+    configuration: ConfigurationName | None = None
+
+
+class JudgeSheet(Value):
+    """`judge.sample`: which answers are to be graded, logged before anybody grades one.
+
+    The answers follow from the record's root and the count (`rules.judging`), so nobody chooses them.
+    """
+
+    run_id: RunId
+    size: Positive
+    root: Digest
+    """Of the record from which it was drawn."""
+    scorer: Name
+    judge: Digest
+    """`judge_key`: the model, the rules and the words of the judge."""
+    count: Positive
+    population: Positive
+    stratify: bool = False
+
+
+class JudgeCheck(Value):
+    """`judge.check`: what one person found, aligned with the answers of a logged sheet."""
+
+    sheet: EntryRef
+    """The judge.sample entry."""
+    judge: Digest
+    grader: Short
+    grades: tuple[str, ...]
+    """A verdict for each answer, in the order in which they were drawn; "" for one that was not graded."""
+
+
 # --------------------------------------------------------------------------------------------------------- record
 
 
@@ -300,6 +338,8 @@ class TrialEnd(Value):
     ended_by: Literal["model", "harness"] = "model"
     metrics: Mapping[str, float] = {}
     unknown: Mapping[str, Cause] = {}
+    said: Mapping[Name, Count] = {}
+    """The number of the label that was answered, where a rule is about macro-F1; absent: none of them."""
     verdict: Literal["passed", "failed"] | None = None
     usage: Usage | None = None
     cost: Money | None = None
@@ -332,12 +372,22 @@ class RunReopen(Value):
     """Of the session that begins here."""
 
 
+class NotNeeded(Value):
+    """Trials of one configuration that a stop rule left out: all of the cases after the first `cases` in its order."""
+
+    configuration: ConfigurationName
+    cases: Count
+    trials: Positive
+
+
 class RunClose(Value):
     """`run.close`: nothing follows, unless the run is reopened."""
 
     complete: bool
     reason: Name
     counts: Counts
+    not_needed: tuple[NotNeeded, ...] = ()
+    """What the mark's stop rule left out; these trials are absent, and the run is complete without them."""
 
 
 LEDGER_TYPES: Mapping[str, type] = {
@@ -349,6 +399,9 @@ LEDGER_TYPES: Mapping[str, type] = {
     "run.resume": Pin,
     "run.end": RunEnd,
     "waiver": Waiver,
+    "baseline": BaselineSet,
+    "judge.sample": JudgeSheet,
+    "judge.check": JudgeCheck,
     "decision": Decision,
 }
 RECORD_TYPES: Mapping[str, type] = {

@@ -28,6 +28,9 @@ Origin = Annotated[str, Pattern(r"[!-*,-~]{1,200}")]
 KeyLine = Annotated[str, Pattern(r"[!-*,-~]{1,200}\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}")]
 Currency = Annotated[str, Pattern(r"[A-Z]{3}")]
 DecimalText = Annotated[str, Pattern(r"(0|[1-9][0-9]{0,11})(\.[0-9]{1,12})?")]
+SignedText = Annotated[str, Pattern(r"-?(0|[1-9][0-9]{0,11})(\.[0-9]{1,12})?")]
+Quantity = Annotated[str, Pattern(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,95}")]
+"""What a rule is about: a metric, a rate, or a quantity of another kind, `KIND:WHAT` (`rules.quantities`)."""
 Salt = Annotated[str, Pattern(r"[A-Za-z0-9_-]{22,64}")]
 Count = Annotated[int, AtLeast(0)]
 Positive = Annotated[int, AtLeast(1)]
@@ -134,6 +137,10 @@ class PlanCase(Value):
     commitment: Commitment
     asked: Commitment | None = None
     """Commitment to `Case.asked`, so that the same question is recognised under other tags or references."""
+    unit: Commitment | None = None
+    """Commitment to what the mark's `unit` is here: cases with the same one count as one."""
+    classes: Mapping[Name, Count] = {}
+    """The number of its label under each label scorer whose macro-F1 a rule is about."""
     opening: Opening | None = None
     """Present in a public test set only."""
 
@@ -317,35 +324,62 @@ class MatrixLine(Value):
 
 
 class Rule(Value):
-    """One line of a pass mark. Exactly one of `at_least`, `at_most` and `must_pass` is there."""
+    """One line of a pass mark, of one kind.
+
+    The kinds are `at_least`, `at_most`, `must_pass`, `not_worse_than`, `no_regressions` and `any_of`.
+    """
 
     id: Name
-    basis: Literal["estimate"] = "estimate"
+    basis: Literal["estimate", "bound"] = "estimate"
+    """estimate: the measured number is compared as it is; bound: what it shows with the mark's confidence."""
     at_least: DecimalText | None = None
     at_most: DecimalText | None = None
-    of: Name | None = None
+    of: Quantity | None = None
     where: Selector = Selector()
-    each: Literal["tag", "kind", "suite"] | None = None
-    """One copy of the rule for each tag, kind or suite of its cases; every copy must hold."""
+    each: Literal["tag", "kind", "suite", "configuration"] | None = None
+    """One copy of the rule for each tag, kind or suite of its cases, or each candidate; every copy must hold."""
     cases: Positive = 1
     """Fewest cases that the rule, or each copy of it, can be told from."""
     must_pass: Selector | None = None
     require: Literal["all", "majority", "any"] | None = None
+    not_worse_than: ConfigurationName | None = None
+    """`baseline`, or a configuration of this plan."""
+    by: SignedText | None = None
+    """How much less than the reference still holds; below zero: how much more it must be."""
+    no_regressions: Literal["baseline"] | None = None
+    allow: tuple[CaseId, ...] = ()
+    """Cases that may be worse than in the baseline, or gone."""
+    any_of: tuple[Name, ...] = ()
+    """Ids of the mark's `alternatives`, one of which must hold."""
+    correct_for_judge: Name | None = None
+    """The judge whose errors, as its checks show them, are taken off its scores."""
 
 
 class Choose(Value):
     """Which of the configurations that pass is taken, and how far from its reference each of them may be."""
 
     by: Literal["cheapest", "best", "fastest"]
-    of: Name
+    of: Quantity
     """What is compared: a metric or a rate, over the cases that it applies to."""
     within: DecimalText | None = None
     """How much less than the reference still passes; absent: however much."""
     against: ConfigurationName = "best"
     """The reference: `best`, or a configuration."""
     best_among: Literal["all", "floors_met"] = "all"
-    basis: Literal["estimate"] = "estimate"
+    basis: Literal["estimate", "bound"] = "estimate"
     tie_break: tuple[Literal["score", "cost", "latency", "order"], ...] = ("score", "latency", "order")
+    keep: ConfigurationName | None = None
+    """The configuration that is in use, to be kept while none is chosen."""
+
+
+class JudgeEvidence(Value):
+    """How well a judge must agree with people, over all checks of it that the ledger holds."""
+
+    scorer: Name
+    graded: Positive = 1
+    """Fewest answers that people must have graded."""
+    agreement: DecimalText
+    """What the lower bound of the share of equal verdicts must reach."""
 
 
 class Evidence(Value):
@@ -360,6 +394,7 @@ class Evidence(Value):
     infrastructure_errors: DecimalText | None = None
     cases: Count = 1
     repeats: Positive = 1
+    judge: JudgeEvidence | None = None
 
 
 class AttemptsRule(Value):
@@ -369,21 +404,61 @@ class AttemptsRule(Value):
     use: Literal["all", "last"] = "all"
     max: Positive | None = None
     """How many attempts may be made; a later one is rejected."""
+    spend: bool = False
+    """The j-th attempt's bounds have alpha / 2^j, so that all together have alpha; else alpha / 2^(j-1)."""
+
+
+class Stop(Value):
+    """When a run may end before its last trial. Cases then run in the order that the run.start entry's hash gives."""
+
+    mode: Literal["sealed", "counts"]
+    """sealed: no answer that is still missing could change a decision; counts: a boundary of `accept` or `reject`."""
+    rule: Name | None = None
+    """Under counts: the rule that the boundaries decide, by the number of cases that did not pass."""
+    accept: tuple[Annotated[int, AtLeast(-1)], ...] = ()
+    """After the first, second, ... case: so many failures or fewer accept; -1 for none."""
+    reject: tuple[Count, ...] = ()
+    """After the first, second, ... case: so many failures or more reject."""
+
+
+class Baseline(Value):
+    """The run with which rules compare, as it was when the mark was made."""
+
+    run_id: RunId
+    size: Positive
+    root: Digest
+    """Of its record's first `size` lines."""
+    test_set: Digest
+    """The root of its test set."""
+    configuration: ConfigurationName | None = None
+    """What is compared with; absent: its configuration of the same name as the one that is decided on."""
 
 
 class PassMark(Value):
     """The rules that were committed before the results."""
 
     require: Literal["eligible", "chosen"] = "eligible"
+    confidence: DecimalText = "0.95"
+    """Of every bound, one-sided; alpha is what is left of 1."""
+    over: Literal["cases", "this_set"] = "cases"
+    """What a bound speaks of: work like these cases, or exactly these cases, asked again."""
+    unit: Annotated[str, Pattern(r"case|meta\.[A-Za-z0-9][A-Za-z0-9._:@+-]{0,63}")] = "case"
+    """What is drawn at random: a case, or all cases that share what this key of `meta` holds."""
+    family: Literal["plan", "each"] = "plan"
+    """plan: the candidates of the plan share alpha; each: every candidate has all of it."""
     errors: Literal["bound", "zero", "exclude"] = "bound"
     evidence: Evidence = Evidence()
     attempts: AttemptsRule = AttemptsRule()
     rules: tuple[Rule, ...]
+    alternatives: tuple[Rule, ...] = ()
+    """The rules that `any_of` names."""
     choose: Choose | None = None
     absent_rivals: Literal["bound", "drop"] = "bound"
     """A rival without a single answer might be the best one, unless it is dropped."""
     declared_usage: Literal["refuse", "accept"] = "refuse"
     """Whether a cost may rest on tokens that the thing under test counted itself."""
+    stop: Stop | None = None
+    baseline: Baseline | None = None
 
 
 class Verdicts(Value):
