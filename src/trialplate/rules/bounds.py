@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What cases show of the work they were taken from: one-sided bounds, each with its own error alpha.
+
+Every bound is one-sided on each side: with alpha = 0.05 the lower one lies above the truth in at most about one of
+twenty test sets, and so does the upper one below it. Together they are a two-sided interval of 90 %.
+
+With no case at all nothing is known: the bounds are those of the quantity itself (0 and 1, or -1 and 1 of a
+difference), and the mean is not a number. What cannot be (a value outside [0, 1], an alpha outside (0, 0.5), a weight
+of 0) is a ValueError: the callers have checked what users wrote.
+
+The numbers are doubles, and two machines may differ in the last bits. So a bound within `ROUNDING` of a threshold
+decides nothing, and records keep nine decimals.
+
+Source: docs/statistics.md; Clopper and Pearson 1934; Korn and Graubard 1998; Wilson 1927; Newcombe 1998.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import ceil, fsum, isnan, log, nan, sqrt
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from trialplate.rules.special import betaincinv, normal_quantile
+
+__all__ = [
+    "ROUNDING",
+    "Bound",
+    "agreement_lower",
+    "clopper_pearson",
+    "fewest_cases",
+    "guarded",
+    "guarded_diff",
+    "guarded_ppi",
+    "max_failures",
+    "nearest_rank",
+    "newcombe",
+    "wilson",
+]
+
+ROUNDING = 1e-9
+"""A bound that is no further than this from a threshold neither reaches it nor misses it."""
+
+
+class _Ordered(Protocol):
+    def __lt__(self, other: Any, /) -> bool: ...
+
+
+Item = TypeVar("Item", bound=_Ordered)
+
+
+class Bound(NamedTuple):
+    """A mean and how far the truth may lie from it, in the unit of the values."""
+
+    mean: float
+    """Of the cases as they are; not a number if there is none."""
+    n_eff: float
+    """How many independent pass or fail trials would tell as much; 0 without cases."""
+    lower: float
+    upper: float
+
+
+def guarded(means: Sequence[float], alpha: float, weights: Sequence[float] | None = None) -> Bound:
+    """Return the mean of cases, and one-sided bounds of the mean of the work that they are a sample of.
+
+    A Clopper-Pearson bound on as many trials as the cases are worth. One trial a case that passes or fails gives
+    Clopper-Pearson itself. Repeats count as far as the spread of the case means shows that they helped; the spread is
+    taken with one all-pass and one all-fail case added, so that it never is 0. No run shows more than a run in which
+    every case is perfect.
+
+    Args:
+        means: of each case over its repeats, in [0, 1]; or of each cluster of cases that count as one.
+        alpha: the one-sided error of each bound, in (0, 0.5).
+        weights: the number of cases in each cluster; without it all weigh the same.
+
+    Raises:
+        ValueError: a value is outside its range, or there are not as many weights as means.
+
+    Source: Korn and Graubard 1998 (Clopper-Pearson at an effective sample size), with a design effect estimated after
+    adding two pseudo-cases; method id `guarded/1`, docs/statistics.md.
+    """
+    _check_alpha(alpha)
+    _check_values(means, 0.0, 1.0)
+    if weights is not None and (len(weights) != len(means) or not all(0 < w < float("inf") for w in weights)):
+        raise ValueError("a weight is a number above 0, and each mean has one")
+    if not means:
+        return Bound(nan, 0.0, 0.0, 1.0)
+    w = [1.0] * len(means) if weights is None else weights
+    total = fsum(w)
+    squares = fsum(x * x for x in w)
+    pseudo = total / len(w)
+    weighted = fsum(x * m for x, m in zip(w, means, strict=True))
+    mean = min(weighted / total, 1.0)
+    centre = (weighted + pseudo) / (total + 2 * pseudo)
+    spread = fsum((x * (m - centre)) ** 2 for x, m in zip(w, means, strict=True))
+    spread += pseudo**2 * ((1 - centre) ** 2 + centre**2)
+    variance = spread / (squares + 2 * pseudo**2)
+    cases = total**2 / squares
+    n_eff = cases * max(1.0, centre * (1 - centre) / variance)
+    return Bound(mean, n_eff, *_limits(mean, n_eff, cases, alpha))
+
+
+def _limits(share: float, trials: float, cases: float, alpha: float) -> tuple[float, float]:
+    """Return Clopper-Pearson's limits, no further than `cases` perfect or wholly failed cases would show."""
+    lower, upper = clopper_pearson(share * trials if share < 1 else trials, trials, alpha)
+    perfect = alpha ** (1 / cases)
+    return min(lower, perfect), max(upper, 1 - perfect)
+
+
+def guarded_diff(
+    candidate: Sequence[float], reference: Sequence[float], alpha: float, weights: Sequence[float] | None = None
+) -> Bound:
+    """Return the mean of what the candidate has more than the reference, case by case, with its bounds in [-1, 1].
+
+    Args:
+        candidate: the mean of each case over its repeats, in [0, 1].
+        reference: of the same cases in the same order.
+        alpha: the one-sided error of each bound, in (0, 0.5).
+        weights: as for `guarded`.
+
+    Raises:
+        ValueError: a value is outside its range, or the cases are not as many.
+
+    Source: `guarded` of (candidate - reference + 1) / 2, mapped back.
+    """
+    if len(candidate) != len(reference):
+        raise ValueError("a difference is between means of the same cases")
+    _check_values(candidate, 0.0, 1.0)
+    _check_values(reference, 0.0, 1.0)
+    half = guarded([(a - b + 1) / 2 for a, b in zip(candidate, reference, strict=True)], alpha, weights)
+    return Bound(2 * half.mean - 1, half.n_eff, 2 * half.lower - 1, 2 * half.upper - 1)
+
+
+def guarded_ppi(judged: Sequence[float], differences: Sequence[float], alpha: float) -> Bound:
+    """Return a mean by a judge, put right by what people said of some of the same answers, with its bounds.
+
+    Both variances are taken with two pseudo-values added, the ends of the range, so that neither is ever 0.
+
+    Args:
+        judged: of each case what the judge says, in [0, 1].
+        differences: what people say less what the judge says, of each answer that people graded, in [-1, 1].
+        alpha: the one-sided error of each bound, in (0, 0.5).
+
+    Returns:
+        The mean of both together, which can lie outside [0, 1] and outside the bounds; bounds within [0, 1]; n_eff is
+        the number of independent trials that would have the same variance at the guarded mean. Without a case, or
+        without a graded answer, nothing is known.
+
+    Raises:
+        ValueError: a value is outside its range.
+
+    Source: Angelopoulos et al. 2023 (prediction-powered inference), with pseudo-values; docs/statistics.md.
+    """
+    _check_alpha(alpha)
+    _check_values(judged, 0.0, 1.0)
+    _check_values(differences, -1.0, 1.0)
+    if not judged or not differences:
+        return Bound(nan, 0.0, 0.0, 1.0)
+    n, m = len(judged), len(differences)
+    p = (fsum(judged) + 1) / (n + 2)
+    judge_variance = (fsum(f * f for f in judged) + 1) / (n + 2) - p * p
+    q = fsum(differences) / (m + 2)
+    difference_variance = (fsum(r * r for r in differences) + 2) / (m + 2) - q * q
+    variance = judge_variance / (n + 2) + difference_variance / (m + 2)
+    centre = min(max(p + q, 0.0), 1.0)
+    away = -normal_quantile(alpha) * sqrt(variance)
+    mean = fsum(judged) / n + fsum(differences) / m
+    return Bound(mean, centre * (1 - centre) / variance, max(p + q - away, 0.0), min(p + q + away, 1.0))
+
+
+def clopper_pearson(passes: float, trials: float, alpha: float) -> tuple[float, float]:
+    """Return the exact bounds of a probability of which `passes` of `trials` independent trials came out.
+
+    Args:
+        passes: from 0 to `trials`; it need not be whole.
+        trials: 0 or more.
+        alpha: the one-sided error of each bound, in (0, 0.5).
+
+    Raises:
+        ValueError: an argument is outside its range.
+
+    Source: Clopper and Pearson 1934, by quantiles of the beta distribution.
+    """
+    _check_alpha(alpha)
+    if not 0 <= passes <= trials < float("inf"):
+        raise ValueError(f"{passes} of {trials} trials is no share")
+    lower = betaincinv(passes, trials - passes + 1, alpha) if passes > 0 else 0.0
+    upper = 1 - betaincinv(trials - passes, passes + 1, alpha) if passes < trials else 1.0
+    return lower, upper
+
+
+def wilson(share: float, trials: float, alpha: float) -> tuple[float, float]:
+    """Return Wilson's score bounds of a probability.
+
+    Args:
+        share: of the trials that passed, in [0, 1].
+        trials: 0 or more; with none the bounds are 0 and 1.
+        alpha: the one-sided error of each bound, in (0, 0.5).
+
+    Raises:
+        ValueError: an argument is outside its range.
+
+    Source: Wilson 1927, without continuity correction (Newcombe 1998, Stat Med 17:857, method 3).
+    """
+    _check_alpha(alpha)
+    if not (0 <= share <= 1 and 0 <= trials < float("inf")):
+        raise ValueError(f"a share of {share} of {trials} trials")
+    if not trials:
+        return 0.0, 1.0
+    z = -normal_quantile(alpha)
+    square = z * z / trials
+    centre = (share + square / 2) / (1 + square)
+    away = sqrt(share * (1 - share) * square + square * square / 4) / (1 + square)
+    lower = max(centre - away, 0.0) if share > 0 else 0.0
+    return lower, min(centre + away, 1.0) if share < 1 else 1.0
+
+
+def newcombe(p1: float, n1: float, p2: float, n2: float, alpha: float) -> tuple[float, float]:
+    """Return the hybrid score bounds of p1 - p2, two shares of separate trials; -1 and 1 where either has none.
+
+    Args:
+        p1: the share that passed of `n1` trials, and `p2` of `n2`; in [0, 1].
+        alpha: the one-sided error of each bound, in (0, 0.5).
+
+    Raises:
+        ValueError: an argument is outside its range.
+
+    Source: Newcombe 1998, Stat Med 17:873, method 10.
+    """
+    (low1, high1), (low2, high2) = wilson(p1, n1, alpha), wilson(p2, n2, alpha)
+    if not n1 or not n2:
+        return -1.0, 1.0
+    return (
+        p1 - p2 - sqrt((p1 - low1) ** 2 + (high2 - p2) ** 2),
+        p1 - p2 + sqrt((high1 - p1) ** 2 + (p2 - low2) ** 2),
+    )
+
+
+def agreement_lower(equal: int, graded: int, alpha: float) -> float:
+    """Return the lower bound of how often a judge agrees with people: 0 where nothing was graded.
+
+    Args:
+        equal: of the `graded` answers, those of which both say the same.
+        alpha: the one-sided error, in (0, 0.5).
+
+    Raises:
+        ValueError: an argument is outside its range.
+
+    Source: Clopper and Pearson 1934. 20 of 20 show 0.861.
+    """
+    return clopper_pearson(equal, graded, alpha)[0]
+
+
+def fewest_cases(threshold: float, alpha: float) -> int:
+    """Return with how many cases, at the least, a perfect run shows more than the threshold.
+
+    ceil(ln alpha / ln threshold), but where that many would show just the threshold, one more: see `ROUNDING`.
+
+    Args:
+        threshold: in [0, 1).
+        alpha: the one-sided error, in (0, 0.5).
+
+    Raises:
+        ValueError: the threshold is 1 or as good as 1, which no number of cases shows, or an argument is out of range.
+
+    Source: the success-run theorem.
+    """
+    _check_alpha(alpha)
+    needed = threshold + ROUNDING
+    if threshold < 0 or not needed < 1:
+        raise ValueError(f"no number of cases shows {threshold}")
+    cases = max(ceil(log(alpha) / log(needed)), 1)
+    while not alpha ** (1 / cases) - threshold > ROUNDING:
+        cases += 1
+    while cases > 1 and alpha ** (1 / (cases - 1)) - threshold > ROUNDING:
+        cases -= 1
+    return cases
+
+
+def max_failures(n: int, threshold: float, alpha: float) -> int | None:
+    """Return how many of n cases, with one pass or fail trial each, may fail and the lower bound still reach it.
+
+    Args:
+        threshold: in [0, 1].
+        alpha: the one-sided error, in (0, 0.5).
+
+    Returns:
+        From 0 to n - 1; None if not even a perfect run reaches the threshold.
+
+    Raises:
+        ValueError: an argument is outside its range.
+    """
+    _check_alpha(alpha)
+    if n < 0 or not 0 <= threshold <= 1:
+        raise ValueError(f"a threshold of {threshold} with {n} cases")
+
+    def reaches(failures: int) -> bool:
+        return _limits((n - failures) / n, n, n, alpha)[0] - threshold > ROUNDING
+
+    if not n or not reaches(0):
+        return None
+    good, bad = 0, n
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if reaches(middle) else (good, middle)
+    return good
+
+
+def nearest_rank(values: Sequence[Item], q: Fraction) -> Item:
+    """Return the smallest value that at least the share q of the values does not exceed; always one of them.
+
+    Args:
+        values: at least one, in any order.
+        q: above 0 and at most 1, exact: 0.4 as a double would be a little more than two of five.
+
+    Raises:
+        ValueError: there is no value, or q is outside its range.
+    """
+    if not values or not 0 < q <= 1:
+        raise ValueError(f"no percentile at {q} of {len(values)} values")
+    return sorted(values)[ceil(q * len(values)) - 1]
+
+
+def _check_alpha(alpha: float) -> None:
+    if not 0 < alpha < 0.5:
+        raise ValueError(f"an error of {alpha} is not between 0 and 0.5")
+
+
+def _check_values(values: Sequence[float], low: float, high: float) -> None:
+    if any(isnan(value) or not low <= value <= high for value in values):
+        raise ValueError(f"a value is outside [{low:g}, {high:g}]")
