@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How well labels were told apart: the numbers of `stats.classification` for each label scorer and configuration.
+"""How well labels were told apart: the numbers of `rules.classification` for each label scorer and configuration.
 
 A pair is a trial: the case's label, and the label that was answered. A trial without an answer that counted (an error,
 a refusal, one cut off, none at all) is a pair of which nothing was said, and wrong. So these numbers are no input of
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from trialplate.record.entries import TrialKey
 from trialplate.record.values import Case, PlanCase, Scorer
 from trialplate.reports.trials import answer_text, last_ends, opened_cases
+from trialplate.rules.classification import Classification, classify
 from trialplate.scorers.label import Labels
-from trialplate.stats.classification import Classification, classify
 from trialplate.verify.content import openings
 from trialplate.verify.record_view import RecordView
 

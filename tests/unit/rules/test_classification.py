@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialplate.stats.classification import classify
+from trialplate.rules.classification import classify
 
-_FILE = Path(__file__).parents[2] / "vectors" / "stats" / "classification.json"
-VECTORS = json.loads(_FILE.read_text(encoding="utf-8"))["vectors"]
+_FILE = Path(__file__).parents[2] / "vectors" / "decisions" / "decision_vectors.json"
+VECTORS = [v for v in json.loads(_FILE.read_text(encoding="utf-8"))["vectors"] if v["group"] == "classification"]
 LABELS = st.sampled_from("abcd")
 
 

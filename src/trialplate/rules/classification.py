@@ -20,14 +20,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
+
+from trialplate.record.frozen import Value
 
 __all__ = ["Classification", "LabelScores", "classify"]
 
 
-@dataclass(frozen=True, slots=True)
-class LabelScores:
+class LabelScores(Value):
     """One class in numbers."""
 
     label: str
@@ -37,8 +37,7 @@ class LabelScores:
     support: int
 
 
-@dataclass(frozen=True, slots=True)
-class Classification:
+class Classification(Value):
     """All pairs in numbers; with no pair at all every number is 0."""
 
     pairs: int
