@@ -18,7 +18,7 @@ from trialplate.record.decisions import Choice, Contender, Result
 from trialplate.record.frozen import Value
 from trialplate.record.values import Choose, Pricing
 from trialplate.rules.cells import Cell
-from trialplate.rules.quantities import CaseValue, Span, cases_of, fraction_text, measured_cases, span_over
+from trialplate.rules.quantities import CaseValue, Span, fraction_text, measured_cases, span_over
 from trialplate.rules.rivals import as_rival
 from trialplate.rules.ruling import Ruling
 from trialplate.rules.shown import Shown, judged_by, rounded, shown_difference
@@ -102,23 +102,23 @@ class Contest:
             if item.name not in ruling.rows:
                 continue
             row = [(case, repeats) for case, repeats in ruling.rows[item.name] if case in wanted]
-            bounded = as_rival(row)
             floors: Result = "pass"
             if choose.best_among == "floors_met":
                 floors = least(ruling.rule(item.name, rule, rival=True).result for rule in mark.rules)
             cells = [cell for _, repeats in row for cell in repeats]
-            own = cases_of(choose.of, row, fold, mark.errors, declared=declared)
-            rival = cases_of(choose.of, bounded, fold, "bound", declared=declared)
+            ours = ruling.values(item.name, choose.of, fold, mark.errors)
+            theirs = ruling.values(item.name, choose.of, fold, "bound", rival=True)
+            own, rival = ([made[case] for case, _ in row] for made in (ours, theirs))
             found[item.name] = Standing(
                 name=item.name,
                 candidate=item.role == "candidate",
                 comparable=len(row) == len(wanted),
                 own_cases=own,
                 rival_cases=rival,
-                own=span_over(choose.of, row, own, declared),
-                rival=span_over(choose.of, bounded, rival, declared),
+                own=span_over(own),
+                rival=span_over(rival),
                 floors=floors,
-                answered=any(cell is not None and cell.known for _, repeats in bounded for cell in repeats),
+                answered=any(cell is not None and cell.known for _, repeats in as_rival(row) for cell in repeats),
                 cost=cost_per_trial(item.pricing, cells, declared),
                 currency=item.pricing.currency if item.pricing is not None else "USD",
                 latency_ms=median_latency(cells),
@@ -218,9 +218,8 @@ class Contest:
         return max(1, number if outside else number - 1)
 
     def _beside(self, me: Standing, rival: Standing, alpha: Fraction) -> Shown:
-        theirs = {item.case: item for item in rival.rival_cases}
-        mine = [item for item in me.own_cases if item.case in theirs]
-        other = [theirs[item.case] for item in mine]
+        pairs = [pair for pair in zip(me.own_cases, rival.rival_cases, strict=True) if pair[0].weight]
+        mine, other = [own for own, _ in pairs], [item for _, item in pairs]
         trials = (me.own.cells, rival.rival.cells)
         return shown_difference(mine, other, self.mark, self.ruling.units, alpha, trials)
 

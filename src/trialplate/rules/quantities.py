@@ -45,7 +45,6 @@ __all__ = [
     "measured_in",
     "span_of",
     "span_over",
-    "unknown_in",
     "within_draws",
 ]
 
@@ -75,7 +74,9 @@ class CaseValue(NamedTuple):
     high: int
     of: int
     weight: int
-    """How much it counts in the mean: 1, or its cells where the quantity is a share of trials."""
+    """How much it counts in the mean: 1, or its cells where the quantity is a share of trials; 0 if none is left."""
+    cells: int
+    unknown: int
 
 
 class Span(Value, kw_only=False):
@@ -134,14 +135,14 @@ def measured_cases(quantity: str, matrix: Matrix) -> set[str]:
 
 def span_of(quantity: str, row: Row, fold: Fold, errors: str, *, ceiling: bool = False, declared: bool = False) -> Span:
     """Return the extremes of the mean of a quantity over the cases of a row; arguments as of `cases_of`."""
-    return span_over(quantity, row, cases_of(quantity, row, fold, errors, ceiling=ceiling, declared=declared), declared)
+    return span_over(cases_of(quantity, row, fold, errors, ceiling=ceiling, declared=declared))
 
 
-def span_over(quantity: str, row: Row, values: Sequence[CaseValue], declared: bool = False) -> Span:
-    """Return the extremes of the mean of a quantity whose values for the cases of a row are known."""
+def span_over(values: Sequence[CaseValue]) -> Span:
+    """Return the extremes of the mean of a quantity whose values for the cases are known."""
     low, high = mean_of(values)
-    cells = sum(len(repeats) for _, repeats in row)
-    return Span(low, high, cells, len(values), unknown_in(quantity, row, declared))
+    cells, unknown = sum(item.cells for item in values), sum(item.unknown for item in values)
+    return Span(low, high, cells, sum(1 for item in values if item.weight), unknown)
 
 
 def mean_of(values: Sequence[CaseValue]) -> tuple[Fraction | None, Fraction | None]:
@@ -151,7 +152,7 @@ def mean_of(values: Sequence[CaseValue]) -> tuple[Fraction | None, Fraction | No
         return None, None
     low: dict[int, int] = {}
     high: dict[int, int] = {}
-    for _, least, most, of, weight in values:  # by denominator: one fraction for each, and not one for each case
+    for _, least, most, of, weight, _, _ in values:  # by denominator: one fraction for each, and not one for each case
         low[of] = low.get(of, 0) + least * weight
         high[of] = high.get(of, 0) + most * weight
     return _total(low) / whole, _total(high) / whole
@@ -161,18 +162,10 @@ def _total(sums: Mapping[int, int]) -> Fraction:
     return sum((Fraction(number, of) for of, number in sums.items()), Fraction(0))
 
 
-def unknown_in(quantity: str, row: Row, declared: bool = False) -> int:
-    """Return how many cells of a row are unknown to a quantity."""
-    value = _value_of(quantity, 0, declared)
-    if value is None:
-        return sum(1 for _, repeats in row for cell in repeats if cell is None or not cell.settled)
-    return sum(1 for _, repeats in row for cell in repeats if cell is None or value(cell) is None)
-
-
 def cases_of(
     quantity: str, row: Row, fold: Fold, errors: str, *, ceiling: bool = False, declared: bool = False
 ) -> list[CaseValue]:
-    """Return what each case of a row comes to; one of which nothing is left is not there.
+    """Return what each case of a row comes to.
 
     An incompatible cell is known, and the worst that there is: nobody gains by not taking a case.
 
@@ -240,14 +233,18 @@ def _within(cell: Cell, measure: str, limit: Fraction, declared: bool) -> int | 
 def _means(row: Row, value: Callable[[Cell], int | None], errors: str, *, pooled: bool) -> list[CaseValue]:
     found = []
     for case, repeats in row:
-        known = [value(cell) if cell is not None else None for cell in repeats]
-        gaps = known.count(None)
-        weight = len(known) - gaps if errors == "exclude" else len(known)
-        if not weight:
-            continue
-        low = sum(item for item in known if item is not None)
-        high = low + (gaps * MICRO if errors == "bound" else 0)
-        found.append(CaseValue(case, low, high, weight * MICRO, weight if pooled else 1))
+        low = gaps = 0
+        for cell in repeats:
+            item = None if cell is None else value(cell)
+            if item is None:
+                gaps += 1
+            else:
+                low += item
+        cells = len(repeats)
+        weight = cells - gaps if errors == "exclude" else cells
+        high = low + gaps * MICRO if errors == "bound" else low
+        counted = weight if pooled else 1 if weight else 0
+        found.append(CaseValue(case, low, high, max(weight, 1) * MICRO, counted, cells, gaps))
     return found
 
 
@@ -256,10 +253,13 @@ def _folded(row: Row, extremes: Callable[[list[Cell | None]], tuple[Fraction | i
     found = []
     for case, repeats in row:
         worst, best = extremes(repeats)
-        if worst is not None and best is not None:
-            low, high = Fraction(worst), Fraction(best)
-            of = low.denominator * high.denominator
-            found.append(CaseValue(case, int(low * of), int(high * of), of, 1))
+        unknown = sum(1 for cell in repeats if cell is None or not cell.settled)
+        if worst is None or best is None:
+            found.append(CaseValue(case, 0, 0, 1, 0, len(repeats), unknown))
+            continue
+        low, high = Fraction(worst), Fraction(best)
+        of = low.denominator * high.denominator
+        found.append(CaseValue(case, int(low * of), int(high * of), of, 1, len(repeats), unknown))
     return found
 
 

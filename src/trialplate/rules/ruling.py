@@ -19,6 +19,7 @@ from trialplate.record.decisions import Result
 from trialplate.record.matrix import Matrix, selects
 from trialplate.record.values import Configuration, Plan, PlanCase, Rule
 from trialplate.rules.amounts import amount_of
+from trialplate.rules.cells import Cell
 from trialplate.rules.circumstances import Circumstances
 from trialplate.rules.judges import JudgeNumbers
 from trialplate.rules.quantities import (
@@ -34,7 +35,6 @@ from trialplate.rules.quantities import (
     mean_of,
     measured_cases,
     span_over,
-    unknown_in,
 )
 from trialplate.rules.regressions import former_row, no_regressions
 from trialplate.rules.rivals import as_rival
@@ -63,7 +63,9 @@ class Ruling:
     def __init__(self, plan: Plan, matrix: Matrix, rows: Mapping[str, Row], given: Circumstances) -> None:
         self.plan, self.matrix, self.rows, self.given = plan, matrix, rows, given
         self.mark = plan.pass_mark
-        self._measured: dict[str, set[str]] = {}
+        self._wanted: dict[str, list[PlanCase]] = {}
+        self._asked: dict[tuple[str, bool], Mapping[str, list[Cell | None]]] = {}
+        self._values: dict[tuple[str, str, str, bool, Fold, bool], Mapping[str, CaseValue]] = {}
         self._alternatives = {rule.id: rule for rule in self.mark.alternatives}
         self._configurations = {item.name: item for item in plan.configurations}
 
@@ -79,12 +81,38 @@ class Ruling:
         return alpha_of(self.mark, self.plan, self.given.attempts.get(name, 1), parts=parts, rivals=rivals)
 
     def wanted(self, rule: Rule) -> list[PlanCase]:
-        """Return the cases that a rule is about."""
-        selector = rule.where if rule.must_pass is None else rule.must_pass
-        about = None
-        if rule.of is not None:
-            about = self._measured.setdefault(rule.of, measured_cases(rule.of, self.matrix))
-        return [case for case in self.matrix.cases if selects(selector, case) and (about is None or case.id in about)]
+        """Return the cases that a rule is about; worked out once for all configurations."""
+        found = self._wanted.get(rule.id)
+        if found is None:
+            selector = rule.where if rule.must_pass is None else rule.must_pass
+            about = None if rule.of is None else measured_cases(rule.of, self.matrix)
+            cases = [case for case in self.matrix.cases if about is None or case.id in about]
+            found = self._wanted[rule.id] = [case for case in cases if selects(selector, case)]
+        return found
+
+    def asked(self, name: str, *, rival: bool = False) -> Mapping[str, list[Cell | None]]:
+        """Return the cells of each case that a configuration was asked."""
+        key = (name, rival)
+        if key not in self._asked:
+            self._asked[key] = dict(as_rival(self.rows[name]) if rival else self.rows[name])
+        return self._asked[key]
+
+    def values(
+        self, name: str, quantity: str, fold: Fold, errors: str, *, ceiling: bool = False, rival: bool = False
+    ) -> Mapping[str, CaseValue]:
+        """Return what each case that a configuration was asked comes to; worked out once for all rules.
+
+        Args:
+            rival: its cells count as a rival's; see `rivals`.
+        """
+        key = (name, quantity, errors, ceiling, fold, rival)
+        found = self._values.get(key)
+        if found is None:
+            row = as_rival(self.rows[name]) if rival else self.rows[name]
+            declared = self.mark.declared_usage == "accept"
+            made = cases_of(quantity, row, fold, errors, ceiling=ceiling, declared=declared)
+            found = self._values[key] = {item.case: item for item in made}
+        return found
 
     def rule(self, name: str, rule: Rule, *, rival: bool = False, parts: int = 1) -> Told:
         """Return what one rule comes to for a configuration.
@@ -151,8 +179,8 @@ class _One:
 
     def __init__(self, ruling: Ruling, name: str, rule: Rule, rival: bool, parts: int) -> None:
         self.ruling, self.name, self.rule, self.parts = ruling, name, rule, parts
-        row = ruling.rows[name]
-        self.asked = dict(as_rival(row) if rival else row)
+        self.rival = rival
+        self.asked = ruling.asked(name, rival=rival)
         errors = "bound" if rival else ruling.mark.errors
         if errors == "zero" and rule.at_most is not None:
             errors = "bound"  # 0 is the better value there: an outage must not keep a ceiling
@@ -194,7 +222,7 @@ class _One:
         """Compare a mean over cases, or what it shows, with the threshold."""
         of = self.rule.of or ""
         values = self._values(row)
-        span = span_over(of, row, values, self.declared)
+        span = span_over(values)
         short = tuple(_with_fewer_than(draws_of(of) or 0, row, self.errors))[:10]
         counts = {"cells": span.cells, "cases": span.cases, "unknown": span.unknown, "threshold": self._threshold_text}
         if short:
@@ -209,23 +237,20 @@ class _One:
         alpha = self._alpha
         trials = span.cells - (span.unknown if self.errors == "exclude" else 0)
         found = shown(values, self.ruling.mark, self.ruling.units, alpha, trials)
-        perfect = [item._replace(low=item.of, high=item.of) for item in values]
-        return self._bounded(found, numbers, alpha, lambda: self._reachable(perfect, alpha, trials))
+        return self._bounded(found, numbers, alpha, lambda: self._reachable(values, alpha, trials))
 
-    def _reachable(self, perfect: Sequence[CaseValue], alpha: Fraction, trials: int) -> bool:
+    def _reachable(self, values: Sequence[CaseValue], alpha: Fraction, trials: int) -> bool:
         """Say whether any answers to so many cases could have shown what the rule wants."""
-        if self._floor:
-            best = shown(perfect, self.ruling.mark, self.ruling.units, alpha, trials)
-        else:
-            worst = [item._replace(low=0, high=0) for item in perfect]
-            best = shown(worst, self.ruling.mark, self.ruling.units, alpha, trials)
+        ideal = [
+            item._replace(low=item.of, high=item.of) if self._floor else item._replace(low=0, high=0) for item in values
+        ]
+        best = shown(ideal, self.ruling.mark, self.ruling.units, alpha, trials)
         return judged_by(best.best, self._threshold, floor=self._floor)[0] == "pass"
 
-    def _values(self, row: Row, *, errors: str | None = None) -> list[CaseValue]:
-        ceiling = self.rule.at_most is not None
-        return cases_of(
-            self.rule.of or "", row, self.fold, errors or self.errors, ceiling=ceiling, declared=self.declared
-        )
+    def _values(self, row: Row) -> list[CaseValue]:
+        ceiling, of = self.rule.at_most is not None, self.rule.of or ""
+        made = self.ruling.values(self.name, of, self.fold, self.errors, ceiling=ceiling, rival=self.rival)
+        return [made[case] for case, _ in row]
 
     def _amount(self, row: Row) -> Told:
         """Compare a percentile, a cost, a number of tokens or macro-F1 with the threshold."""
@@ -315,12 +340,11 @@ class _One:
             return Told("pass", "pass", "pass", {**counts, "reason": other})
         if isinstance(other, str):
             return nothing({**counts, "reason": other})
-        own, its = {item.case: item for item in self._values(row)}, self._values(other, errors="bound")
-        theirs = [item for item in its if item.case in own]
-        mine = [own[item.case] for item in theirs]
-        (low, high), (least_other, most_other) = mean_of(mine), mean_of(theirs)
-        of = self.rule.of or ""
-        counts["unknown"] = unknown_in(of, row, self.declared) + unknown_in(of, other, self.declared)
+        theirs = cases_of(self.rule.of or "", other, self.fold, "bound", declared=self.declared)
+        pairs = [pair for pair in zip(self._values(row), theirs, strict=True) if pair[0].weight]
+        mine, its = [own for own, _ in pairs], [item for _, item in pairs]
+        (low, high), (least_other, most_other) = mean_of(mine), mean_of(its)
+        counts["unknown"] = sum(own.unknown + item.unknown for own, item in pairs)
         if low is None or high is None or least_other is None or most_other is None:
             return nothing({**counts, "reason": "no_metric"})
         low, high = low - most_other, high - least_other
@@ -329,7 +353,7 @@ class _One:
             return self._estimated(low, high, numbers)
         alpha = self._alpha
         trials = (counts["cells"], sum(len(repeats) for _, repeats in other))
-        found = shown_difference(mine, theirs, self.ruling.mark, self.ruling.units, alpha, trials)
+        found = shown_difference(mine, its, self.ruling.mark, self.ruling.units, alpha, trials)
         return self._bounded(found, numbers, alpha)
 
     def _reference(self, row: Row) -> Row | str:
@@ -394,6 +418,6 @@ def _open(reason: str, row: Row, cases: int, unknown: int, **more: Any) -> Told:
 
 def _with_fewer_than(k: int, row: Row, errors: str) -> Iterable[str]:
     """Yield the cases with fewer repeats than k: a chance over k of them is not known, and not that of the others."""
-    for case, repeats in row:
+    for case, repeats in row if k else ():
         if sum(1 for cell in repeats if errors != "exclude" or (cell is not None and cell.settled)) < k:
             yield case

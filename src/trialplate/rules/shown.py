@@ -117,10 +117,11 @@ def shown_corrected(
 def _grouped(values: Sequence[CaseValue], units: Mapping[str, str]) -> list[tuple[float, float, int]]:
     """Return the mean of each unit, at both extremes, and its weight."""
     if not units:
-        return [(item.low / item.of, item.high / item.of, item.weight) for item in values]
+        return [(item.low / item.of, item.high / item.of, item.weight) for item in values if item.weight]
     members: dict[str, list[CaseValue]] = {}
     for item in values:
-        members.setdefault(units.get(item.case, f"case {item.case}"), []).append(item)
+        if item.weight:
+            members.setdefault(units.get(item.case, f"case {item.case}"), []).append(item)
     found = []
     for items in members.values():
         low, high = mean_of(items)
