@@ -164,7 +164,10 @@ def t_cdf(t: float, df: float) -> float:
     Source: DLMF 8.17, Abramowitz and Stegun 26.7.1.
     """
     square = t * t
-    tail = betainc(df / 2, 0.5, df / (df + square)) / 2 if square < df * 1e300 else 0.0
+    if square < df:  # the middle, since df / (df + square) is near 1 and has lost digits
+        tail = (1 - betainc(0.5, df / 2, square / (df + square))) / 2
+    else:
+        tail = betainc(df / 2, 0.5, df / (df + square)) / 2
     return tail if t < 0 else 1 - tail
 
 
