@@ -19,8 +19,8 @@ from trialplate.rules.cells import Board
 from trialplate.rules.circumstances import Circumstances
 from trialplate.rules.fitting import alike, fitted, kept
 from trialplate.rules.loosening import looser
+from trialplate.rules.mark_shape import has_bounds
 from trialplate.rules.passmark import Evaluation, evaluate, evaluate_all
-from trialplate.rules.shape import has_bounds
 from trialplate.verify.findings import Finding, Report, counted
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
 from trialplate.verify.other_runs import OtherRuns

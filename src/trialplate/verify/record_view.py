@@ -26,7 +26,8 @@ from trialplate.record.log import check_inclusion, leaf_hash, root_of
 from trialplate.record.matrix import Matrix, attempt_key, configuration_digest, narrow
 from trialplate.record.values import Configuration, Plan, PlanTool, Scorer
 from trialplate.rules.cells import Board
-from trialplate.rules.shape import MOST_TRIALS, mark_problems, plan_problems
+from trialplate.rules.mark_shape import mark_problems
+from trialplate.rules.shape import MOST_TRIALS, plan_problems
 from trialplate.verify.cell_checks import CellChecks
 from trialplate.verify.findings import Report
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
