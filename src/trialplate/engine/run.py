@@ -19,6 +19,7 @@ from trialplate.engine.environment import environment_of
 from trialplate.engine.prepare import Prepared
 from trialplate.engine.seats import open_seats
 from trialplate.engine.session import Finished, Session
+from trialplate.engine.stopping import stopping_of
 from trialplate.engine.watch import Watch
 from trialplate.ledger.blobs import Blobs
 from trialplate.ledger.clock import utc_now
@@ -30,6 +31,7 @@ from trialplate.ledger.record_writer import RecordWriter, record_lock, record_or
 from trialplate.record import codec
 from trialplate.record.entries import RunConfiguration, RunOpen, RunStart, StartProof
 from trialplate.record.matrix import attempt_key, configuration_digest
+from trialplate.rules.circumstances import Circumstances
 from trialplate.spec.case_files import read_blob
 from trialplate.verify.ledger_view import LedgerView
 
@@ -71,7 +73,8 @@ def run_prepared(
         appended = writer.append("run.start", codec.to_json(_start(prepared, run_id, commitments)))
         record = closing.enter_context(begin_record(folder, ledger.origin, prepared, appended, key, content))
         started(run_id, commitments)
-        session = Session(run_id, folder, record, content, writer, prepared, Before())
+        stopping = stopping_of(prepared, appended.digest, Circumstances(), Before())
+        session = Session(run_id, folder, record, content, writer, prepared, Before(), stopping=stopping)
         return session.run(seats, at_once, watch or Watch())
 
 
