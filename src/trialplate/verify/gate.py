@@ -25,6 +25,7 @@ from trialplate.verify.findings import Finding, Report, counted
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
 from trialplate.verify.other_runs import OtherRuns
 from trialplate.verify.record_view import RecordView, board_at, read_record
+from trialplate.verify.stop_checks import check_settled
 
 __all__ = ["Gate", "Others", "attempt_text", "configuration_named"]
 
@@ -146,6 +147,14 @@ class Gate:
         found = tuple(self.decide(name) for name in there if name in self.record.matrix.counts)
         chosen = [item for item in found if item.choice is not None and item.choice.chosen == item.configuration]
         return tuple(chosen) or found
+
+    def check_stop(self) -> None:
+        """V11: what the run did not need, no answer could have changed a decision by; as things stood when it ended."""
+        if self.record.closed is None or not self.record.closed.not_needed:
+            return
+        before = None if self.record.end is None else self.record.end.seq
+        given = self._circumstances(before, None, finished=True)
+        check_settled(self.record, self.record.board, given, self.report)
 
     def check_decisions(self) -> None:
         """V19: every decision that the ledger states about this run follows from the records as they then were."""
