@@ -218,6 +218,7 @@ class Session:
         if complete and left_out and self.stopping is not None:
             reason = self.stopping.mode
         not_needed = left_out if complete else ()  # what is not complete leaves nothing out for good
+        self.tally.not_needed = {item.configuration: item.trials for item in not_needed}
         closed = RunClose(complete=complete, reason=reason, counts=counts, not_needed=not_needed)
         self.record.write("run.close", codec.to_json(closed))
         self.record.sync()
@@ -243,7 +244,7 @@ class Session:
             self.purse,
             self.tally.incompatible,
             self.tally.unjudged,
-            {item.configuration: item.trials for item in not_needed},
+            self.tally.not_needed,
         )
 
 

@@ -73,10 +73,10 @@ class Stopping:
     def look(self) -> bool:
         """Ask who needs no further trial; say whether that is somebody more. At first it is asked after each case."""
         going_on = [name for name in self.matrix.counts if name not in self._until]
-        if not going_on or not self.board.cells:
-            return False
         a_case = -(-sum(self.asked.planned(name) for name in going_on) // max(len(self.order), 1))
         self._look_at = self._ended + max(a_case, self._ended // self._share)
+        if not going_on or not self.board.cells:
+            return False
         found = ended(self.plan, self.matrix, self.board, self.given) - self._until.keys()
         for name in found:
             cut = left_out(self.matrix, self.order, self.board, name)
