@@ -72,17 +72,15 @@ class Stopping:
 
     def look(self) -> bool:
         """Ask who needs no further trial; say whether that is somebody more. At first it is asked after each case."""
-        going_on = [name for name in self.matrix.counts if name not in self._until]
-        a_case = -(-sum(self.asked.planned(name) for name in going_on) // max(len(self.order), 1))
-        self._look_at = self._ended + max(a_case, self._ended // self._share)
-        if not going_on or not self.board.cells:
-            return False
-        found = ended(self.plan, self.matrix, self.board, self.given) - self._until.keys()
+        found: frozenset[str] = frozenset()
+        if self.board.cells and len(self._until) < len(self.matrix.counts):
+            found = ended(self.plan, self.matrix, self.board, self.given) - self._until.keys()
         for name in found:
             cut = left_out(self.matrix, self.order, self.board, name)
-            cases = cases_of(self.matrix, self.order, name)
-            at_end = cut is None or cut.cases >= len(cases)
-            self._until[name] = len(self.order) if at_end or cut is None else self._places[cases[cut.cases][0].id]
+            first = None if cut is None else cases_of(self.matrix, self.order, name)[cut.cases][0].id
+            self._until[name] = len(self.order) if first is None else self._places[first]
+        trials = sum(self.asked.planned(name) for name in self.matrix.counts if name not in self._until)
+        self._look_at = self._ended + max(1, -(-trials // len(self.order)), self._ended // self._share)
         return bool(found)
 
     def not_needed(self) -> tuple[NotNeeded, ...]:
