@@ -38,7 +38,6 @@ from trialplate.record.log import leaf_hash
 from trialplate.record.matrix import narrow
 from trialplate.record.values import Case, Plan
 from trialplate.rules.cells import Board, most_attempts
-from trialplate.rules.circumstances import Circumstances
 from trialplate.spec.freeze import Frozen
 from trialplate.spec.limits import Ceiling, check_limits, laid_over
 from trialplate.spec.pins import is_pinned
@@ -127,7 +126,7 @@ def resume_run(
             notes += [f"{counted(record.adopted, 'unsigned line')} taken over"] if record.adopted else []
             notes += [str(record.set_aside)] if record.set_aside is not None else []
         seed = canonical.digest(entry.line)
-        stopping = stopping_of(prepared, seed, Circumstances(), before)
+        stopping = stopping_of(prepared, folder, seed, ledger, before)
         state = _state(folder.name, prepared, before, tuple(notes), stopping)
         if view is not None and view.end is not None and not state.to_try:
             return state

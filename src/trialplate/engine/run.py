@@ -31,7 +31,6 @@ from trialplate.ledger.record_writer import RecordWriter, record_lock, record_or
 from trialplate.record import codec
 from trialplate.record.entries import RunConfiguration, RunOpen, RunStart, StartProof
 from trialplate.record.matrix import attempt_key, configuration_digest
-from trialplate.rules.circumstances import Circumstances
 from trialplate.spec.case_files import read_blob
 from trialplate.verify.ledger_view import LedgerView
 
@@ -73,7 +72,7 @@ def run_prepared(
         appended = writer.append("run.start", codec.to_json(_start(prepared, run_id, commitments)))
         record = closing.enter_context(begin_record(folder, ledger.origin, prepared, appended, key, content))
         started(run_id, commitments)
-        stopping = stopping_of(prepared, appended.digest, Circumstances(), Before())
+        stopping = stopping_of(prepared, folder, appended.digest, ledger, Before())
         session = Session(run_id, folder, record, content, writer, prepared, Before(), stopping=stopping)
         return session.run(seats, at_once, watch or Watch())
 

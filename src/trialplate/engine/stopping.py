@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
+from pathlib import Path
 
 from trialplate.engine.before import Before
 from trialplate.engine.prepare import Prepared
@@ -17,6 +18,10 @@ from trialplate.record.matrix import stop_order
 from trialplate.rules.cells import Board
 from trialplate.rules.circumstances import Circumstances
 from trialplate.rules.stopping import cases_of, ended, left_out
+from trialplate.verify.findings import Report
+from trialplate.verify.gate import Gate
+from trialplate.verify.ledger_view import LedgerView, Reader, read_ledger
+from trialplate.verify.record_view import read_record
 
 __all__ = ["Stopping", "stopping_of"]
 
@@ -95,15 +100,29 @@ class Stopping:
         return {item.configuration: item.trials for item in self.not_needed()}
 
 
-def stopping_of(prepared: Prepared, seed: str, given: Circumstances, before: Before) -> Stopping | None:
+def stopping_of(prepared: Prepared, folder: Path, seed: str, ledger: LedgerView, before: Before) -> Stopping | None:
     """Return what may end a run early; None where its mark has no stop rule, and for a pilot, which decides nothing.
 
+    What else a decision depends on is read as a verifier would read it: from the ledger, which holds run.start by now,
+    and from the record.
+
     Args:
+        folder: the run's.
         seed: of the run: the digest of its run.start line.
-        given: what else the decision depends on, as the ledger tells it now.
+        ledger: as it was before this session.
+
+    Raises:
+        VerificationError: ledger or record do not hold.
     """
     if prepared.plan.pass_mark.stop is None or prepared.narrowing is not None:
         return None
+    report = Report(f"runs/{folder.name}")
+    view = read_ledger(ledger.folder, Reader(trust=ledger.keys), report)
+    record = None if view is None else read_record(folder, view, report)
+    report.require()
+    given = Circumstances()
+    if view is not None and record is not None:
+        given = Gate(view, record, folder.parent, report, {}).circumstances()
     order = stop_order(seed, prepared.matrix.cases)
     made = Stopping(prepared, order, given.replace(order=order), before)
     made.look()

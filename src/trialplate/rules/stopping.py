@@ -15,7 +15,7 @@ from trialplate.record.matrix import Matrix
 from trialplate.record.values import PassMark, Plan, PlanCase
 from trialplate.rules.cells import Board
 from trialplate.rules.circumstances import Circumstances
-from trialplate.rules.sealing import sealed
+from trialplate.rules.passmark import sealed
 
 __all__ = ["cases_of", "ended", "left_out", "linked"]
 
