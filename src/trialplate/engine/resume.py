@@ -126,7 +126,7 @@ def resume_run(
             notes += [f"{counted(record.adopted, 'unsigned line')} taken over"] if record.adopted else []
             notes += [str(record.set_aside)] if record.set_aside is not None else []
         seed = canonical.digest(entry.line)
-        stopping = stopping_of(prepared, folder, seed, ledger, before)
+        stopping = None if view is None else stopping_of(prepared, folder, seed, ledger, before)
         state = _state(folder.name, prepared, before, tuple(notes), stopping)
         if view is not None and view.end is not None and not state.to_try:
             return state
@@ -136,6 +136,7 @@ def resume_run(
             leaves = [leaf_hash(item.line) for item in ledger.entries]
             start = Appended.at(entry.seq, entry.line, leaves, ledger.signed.note)
             record = closing.enter_context(begin_record(folder, ledger.origin, prepared, start, key, content))
+            stopping = stopping_of(prepared, folder, seed, ledger, before)
         else:
             _say_again(view, record, writer, prepared, last)
         session = Session(folder.name, folder, record, content, writer, prepared, before, ceiling, stopping)

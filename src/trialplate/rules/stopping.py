@@ -39,7 +39,11 @@ def ended(plan: Plan, matrix: Matrix, board: Board, given: Circumstances) -> fro
     Under `counts` as under `sealed` that is so once nothing that is still unknown could change the decision: a boundary
     that was reached settles its rule, and the mark's other rules are not cut short by it. Where one configuration's
     answers may decide about another, all of them end together. One that was never asked has shown nothing, and goes on.
+
+    Whatever the mark makes of errors, a trial that nobody has asked yet may come to anything: it is bounded. What holds
+    with it at both extremes holds as well where it is left out or counts as 0.
     """
+    plan = plan.replace(pass_mark=plan.pass_mark.replace(errors="bound"))
     fixed = sealed(plan, matrix, board, given)
     begun = {name for (name, _, _), cell in board.cells.items() if not cell.incompatible}
     found = frozenset(name for name in matrix.counts if fixed.get(name) and name in begun)
