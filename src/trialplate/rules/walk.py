@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from trialplate.record.decisions import Result
 from trialplate.record.values import Stop
 
-__all__ = ["walk"]
+__all__ = ["ends", "walk"]
 
 
 def walk(stop: Stop, verdicts: Sequence[tuple[bool | None, bool | None]]) -> tuple[Result, int]:
@@ -29,15 +29,27 @@ def walk(stop: Stop, verdicts: Sequence[tuple[bool | None, bool | None]]) -> tup
     Returns:
         pass, fail or inconclusive; how many cases were used, all of them where nothing is decided.
     """
-    worst, after_worst = _walked(stop, (item is True for item, _ in verdicts))
-    best, after_best = _walked(stop, (item is not False for _, item in verdicts))
-    if worst is None or worst != best:
+    (worst, after_worst), (best, after_best) = _both(stop, verdicts)
+    if worst == "inconclusive" or worst != best:
         return "inconclusive", len(verdicts)
     return worst, max(after_worst, after_best)
 
 
-def _walked(stop: Stop, passes: Iterable[bool]) -> tuple[Result | None, int]:
-    """Return which boundary is reached first, None if none is, and after how many cases."""
+def ends(stop: Stop, verdicts: Sequence[tuple[bool | None, bool | None]]) -> tuple[Result, Result]:
+    """Return what the walk comes to with everything unknown failed, and with it passed; arguments as of `walk`."""
+    (worst, _), (best, _) = _both(stop, verdicts)
+    return worst, best
+
+
+def _both(
+    stop: Stop, verdicts: Sequence[tuple[bool | None, bool | None]]
+) -> tuple[tuple[Result, int], tuple[Result, int]]:
+    worst = _walked(stop, (item is True for item, _ in verdicts))
+    return worst, _walked(stop, (item is not False for _, item in verdicts))
+
+
+def _walked(stop: Stop, passes: Iterable[bool]) -> tuple[Result, int]:
+    """Return which boundary is reached first, inconclusive if none is, and after how many cases."""
     failures = number = 0
     for number, passed in enumerate(passes, 1):
         failures += not passed
@@ -45,4 +57,4 @@ def _walked(stop: Stop, passes: Iterable[bool]) -> tuple[Result | None, int]:
             return "fail", number
         if number <= len(stop.accept) and failures <= stop.accept[number - 1]:
             return "pass", number
-    return None, number
+    return "inconclusive", number
