@@ -4,16 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
-import pytest
+__all__ = ["SEALED", "cases_text", "plan_with"]
 
-from trialplate.engine import prepare
-from trialplate.record import canonical, codec
-from trialplate.record.values import Stop
-from trialplate.spec.freeze import Frozen
-
-__all__ = ["cases_text", "plan_with", "stop_by"]
+SEALED = "  stop: {mode: sealed}\n"
 
 
 def cases_text(cases: int) -> str:
@@ -28,9 +22,15 @@ def plan_with(
     repeats: int = 1,
     concurrency: int = 1,
     rules: str = "",
-    extra: str = "",
+    stop: str = SEALED,
 ) -> str:
-    """Return a plan of stand-ins, each of which answers some cases wrongly, by number."""
+    """Return a plan of stand-ins, each of which answers some cases wrongly, by number.
+
+    Args:
+        floor: what the metric `correct` must reach.
+        rules: further lines of rules.
+        stop: the line of the stop rule.
+    """
     models = ""
     for name, numbers in wrong.items():
         answers = ", ".join([f"q{n}: 'no'" for n in sorted(numbers)] + ["'*': 'yes'"])
@@ -38,18 +38,5 @@ def plan_with(
     return (
         f"trialplate: 1\nname: stopped\ntest_sets:\n  - file: cases/q.csv\nmodels:\n{models}repeats: {repeats}\n"
         f"run: {{concurrency: {concurrency}}}\nscorers:\n  correct: {{type: contains}}\npass_mark:\n  rules:\n"
-        f"    - {{id: correct, at_least: {floor}, of: correct, basis: estimate}}\n{rules}{extra}"
+        f"    - {{id: correct, at_least: {floor}, of: correct, basis: estimate}}\n{rules}{stop}"
     )
-
-
-def stop_by(monkeypatch: pytest.MonkeyPatch, **stop: Any) -> None:
-    """Give every mark that is frozen from now on a stop rule."""
-    freeze = prepare.freeze
-
-    def frozen(*arguments: Any, **named: Any) -> Frozen:
-        made = freeze(*arguments, **named)
-        plan = made.plan.replace(pass_mark=made.plan.pass_mark.replace(stop=Stop(**stop)))
-        raw = canonical.encode(codec.to_json(plan))
-        return Frozen(plan, raw, canonical.digest(raw), made.openings, made.warnings)
-
-    monkeypatch.setattr(prepare, "freeze", frozen)

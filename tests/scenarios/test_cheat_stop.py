@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from forger import Forger, forge, gate
 from small_project import SmallProject
-from stop_project import cases_text, plan_with, stop_by
+from stop_project import cases_text, plan_with
 
 from trialplate.record import codec
 from trialplate.record.matrix import stop_order
@@ -19,9 +19,8 @@ WRONG = [2, 4, 6, 8, 10, 12]
 
 
 @pytest.fixture
-def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SmallProject:
+def stopped(tmp_path: Path) -> SmallProject:
     """A run of 20 cases at a floor of .80: `good` ends when it is accepted, `bad` when its fifth failure rejects it."""
-    stop_by(monkeypatch, mode="sealed")
     plan = plan_with({"good": [], "bad": WRONG})
     made = SmallProject.write(tmp_path, plan, cases_text(20))
     made.run("--jobs", "1")

@@ -3,25 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from run_project import Project
-from stop_project import cases_text, plan_with, stop_by
+from stop_project import cases_text, plan_with
 
 from trialplate.record import canonical, codec
 from trialplate.record.entries import Narrowing, RunClose, RunOpen
 from trialplate.record.matrix import stop_order
 from trialplate.record.values import Plan
-
-
-@pytest.fixture
-def sealed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every mark stops once it is sealed."""
-    stop_by(monkeypatch, mode="sealed")
-    return
 
 
 def lines(run: Path, kind: str) -> list[Any]:
@@ -42,7 +35,6 @@ def order_of(run: Path) -> tuple[str, ...]:
     return stop_order(opened.seed, plan.test_set.cases)
 
 
-@pytest.mark.usefixtures("sealed")
 def test_run_ends_each_configuration_where_its_decision_is_settled(project_of: Callable[..., Project]) -> None:
     """Of 20 cases at a floor of .80 the 16th pass accepts, and the fifth failure rejects."""
     project = project_of(plan_with({"good": [], "bad": range(1, 21)}), cases_text(20))
@@ -63,7 +55,6 @@ def test_run_ends_each_configuration_where_its_decision_is_settled(project_of: C
     assert "19 were not needed" in done.report.said["V11"]
 
 
-@pytest.mark.usefixtures("sealed")
 @pytest.mark.parametrize("at_once", [1, 8])
 def test_order_is_by_case_and_a_case_that_began_is_finished(project_of: Callable[..., Project], at_once: int) -> None:
     """All repeats of a case come before the next, whoever else runs at the same time, and no case is cut in half."""
@@ -79,7 +70,6 @@ def test_order_is_by_case_and_a_case_that_began_is_finished(project_of: Callable
     assert project.verify(run).report.findings == []
 
 
-@pytest.mark.usefixtures("sealed")
 def test_pilot_of_a_plan_that_stops_runs_to_its_end(project_of: Callable[..., Project]) -> None:
     """A pilot decides nothing, so nothing is settled; it runs in the order of its matrix."""
     project = project_of(plan_with({"bad": range(1, 21)}), cases_text(20))
@@ -90,7 +80,6 @@ def test_pilot_of_a_plan_that_stops_runs_to_its_end(project_of: Callable[..., Pr
     assert project.verify(run).report.holds
 
 
-@pytest.mark.usefixtures("sealed")
 def test_run_that_is_settled_by_its_last_case_leaves_nothing_out(project_of: Callable[..., Project]) -> None:
     """Nothing to leave out is nothing to say."""
     project = project_of(plan_with({"good": []}, floor="1"), cases_text(3))
