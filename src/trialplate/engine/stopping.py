@@ -27,6 +27,8 @@ __all__ = ["Stopping", "stopping_of"]
 
 MOST_SHARE, LEAST_SHARE = 32, 4
 """A look comes after another 1/32 of what ended before it; in a large run after up to a quarter."""
+FEWEST_SHARE = 256
+"""Nor does a look come before this part of the whole run has ended since the last one."""
 CELLS_LOOKED_AT = 64_000
 """Cells for which a look after each 1/32 would cost too much; it is this many in all the looks of one such part."""
 
@@ -85,7 +87,8 @@ class Stopping:
             first = None if cut is None else cases_of(self.matrix, self.order, name)[cut.cases][0].id
             self._until[name] = len(self.order) if first is None else self._places[first]
         trials = sum(self.asked.planned(name) for name in self.matrix.counts if name not in self._until)
-        self._look_at = self._ended + max(1, -(-trials // len(self.order)), self._ended // self._share)
+        a_case, fewest = -(-trials // len(self.order)), self.matrix.size // FEWEST_SHARE
+        self._look_at = self._ended + max(1, a_case, fewest, self._ended // self._share)
         return bool(found)
 
     def not_needed(self) -> tuple[NotNeeded, ...]:
