@@ -123,8 +123,7 @@ def resume_run(
         else:
             record = closing.enter_context(_reopened(folder, ledger, key, content, opened, ended=view.end is not None))
             before, last = _fold(folder, prepared, record.size)
-            notes += [f"{counted(record.adopted, 'unsigned line')} taken over"] if record.adopted else []
-            notes += [str(record.set_aside)] if record.set_aside is not None else []
+            notes += _left_by_a_crash(record)
         seed = canonical.digest(entry.line)
         stopping = None if view is None else stopping_of(prepared, folder, seed, ledger, before)
         state = _state(folder.name, prepared, before, tuple(notes), stopping)
@@ -249,6 +248,12 @@ def _reopened(
 
     origin = record_origin(ledger.origin, folder.name)
     return RecordWriter.open_existing(folder, origin, key.signer, closed=ended, adopts=adopts, content=content)
+
+
+def _left_by_a_crash(record: RecordWriter) -> list[str]:
+    """Say what stood beyond the checkpoint."""
+    notes = [f"{counted(record.adopted, 'unsigned line')} taken over"] if record.adopted else []
+    return [*notes, str(record.set_aside)] if record.set_aside is not None else notes
 
 
 def _fold(folder: Path, prepared: Prepared, size: int) -> tuple[Before, str]:
