@@ -124,8 +124,7 @@ def resume_run(
             record = closing.enter_context(_reopened(folder, ledger, key, content, opened, ended=view.end is not None))
             before, last = _fold(folder, prepared, record.size)
             notes += _left_by_a_crash(record)
-        seed = canonical.digest(entry.line)
-        stopping = None if view is None else stopping_of(prepared, folder, seed, ledger, before)
+        stopping = None if view is None else stopping_of(prepared, folder, entry.ref.digest, ledger, before)
         state = _state(folder.name, prepared, before, tuple(notes), stopping)
         if view is not None and view.end is not None and not state.to_try:
             return state
@@ -135,7 +134,7 @@ def resume_run(
             leaves = [leaf_hash(item.line) for item in ledger.entries]
             start = Appended.at(entry.seq, entry.line, leaves, ledger.signed.note)
             record = closing.enter_context(begin_record(folder, ledger.origin, prepared, start, key, content))
-            stopping = stopping_of(prepared, folder, seed, ledger, before)
+            stopping = stopping_of(prepared, folder, entry.ref.digest, ledger, before)
         else:
             _say_again(view, record, writer, prepared, last)
         session = Session(folder.name, folder, record, content, writer, prepared, before, ceiling, stopping)
