@@ -118,9 +118,8 @@ def resume_run(
         seats = closing.enter_context(open_seats(prepared, environ))
         content = closing.enter_context(ContentWriter(folder))
         notes = _notes(prepared.plan, content)
-        if view is None:
-            before, record = Before(), None
-        else:
+        before, record = Before(), None
+        if view is not None:
             record = closing.enter_context(_reopened(folder, ledger, key, content, opened, ended=view.end is not None))
             before, last = _fold(folder, prepared, record.size)
             notes += _left_by_a_crash(record)
