@@ -102,6 +102,21 @@ def test_stopping_never_changes_a_choice(data: st.DataObject) -> None:
     assert len(set(not_needed.values())) <= 1
 
 
+def test_choice_that_is_settled_ends_all_of_them() -> None:
+    """A rival that cannot catch up any more, and two that are accepted or rejected for certain, need no further case."""
+    choose = Choose(by="best", of="correct", within="0.1")
+    plan = plan_of(
+        20, at_least("0.3"), configurations=[configuration("a"), configuration("b")], mark={**SEALED, "choose": choose}
+    )
+    answers = {key: float(key[0] == "a") for key in matrix_of(plan).trials()}
+    with_and_without(plan, answers, 1)
+    board, not_needed = run(plan, answers)
+    assert not_needed["a"] == not_needed["b"] > 0
+    choice = decisions(plan, board, not_needed)["a"].choice
+    assert choice is not None
+    assert choice.chosen == "a"
+
+
 def test_boundaries_decide_the_same_on_a_whole_run() -> None:
     """Under counts the first boundary decides, whether the cases after it were asked or not."""
     stop = Stop(mode="counts", rule="floor", accept=(-1,) * 5 + (0, 0, 0, 1, 1), reject=(2,) * 10)

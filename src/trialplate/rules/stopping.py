@@ -44,7 +44,10 @@ def ended(plan: Plan, matrix: Matrix, board: Board, given: Circumstances) -> fro
     with it at both extremes holds as well where it is left out or counts as 0.
     """
     plan = plan.replace(pass_mark=plan.pass_mark.replace(errors="bound"))
-    fixed = sealed(plan, matrix, board, given)
+    absent = {name: matrix.planned(name) for name in matrix.counts}
+    for name, _, _ in board.cells:
+        absent[name] -= 1
+    fixed = sealed(plan, matrix, board, given.replace(not_needed=absent))  # as it would be if they ended now
     begun = {name for (name, _, _), cell in board.cells.items() if not cell.incompatible}
     found = frozenset(name for name in matrix.counts if fixed.get(name) and name in begun)
     if linked(plan.pass_mark):
