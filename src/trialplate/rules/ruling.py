@@ -40,6 +40,7 @@ from trialplate.rules.regressions import former_row, no_regressions
 from trialplate.rules.rivals import as_rival
 from trialplate.rules.shown import Shown, alpha_of, judged_by, rounded, shown, shown_corrected, shown_difference
 from trialplate.rules.told import WORST_FIRST, Told, between, counts_of, least, nothing
+from trialplate.rules.walk import ends
 
 __all__ = ["NO_VALUE", "Ruling", "groups_of"]
 
@@ -206,6 +207,9 @@ class _One:
 
     def _kind(self) -> Callable[[Row], Told]:
         rule, kind = self.rule, kind_of(self.rule.of)
+        stop = self.ruling.mark.stop
+        if stop is not None and stop.mode == "counts" and stop.rule == rule.id:
+            return self._by_counts
         if rule.must_pass is not None:
             return self._must_pass
         if rule.no_regressions is not None:
@@ -215,6 +219,19 @@ class _One:
         if kind == "agreement":
             return self._agreement
         return self._mean if kind == "mean" else self._amount
+
+    def _by_counts(self, row: Row) -> Told:
+        """Hold the number of cases that did not pass, after each case, to the boundaries of the mark's stop."""
+        stop, asked = self.ruling.mark.stop, dict(row)
+        there = [asked[case] for case in self.ruling.given.order if case in asked]
+        unknown = sum(1 for _, repeats in row for cell in repeats if cell is None or not cell.settled)
+        counts = {**counts_of(row, unknown), "threshold": self._threshold_text}
+        if stop is None or len(there) < len(row):
+            return nothing({**counts, "reason": "incomplete"})  # nobody knows in which order they came
+        worst, best = ends(stop, [case_passes(repeats, self.fold, "bound") for repeats in there])
+        result = between(worst, best)
+        reason = {"pass": "met", "fail": "below", "inconclusive": "straddles" if worst == best else "unknown_cells"}
+        return Told(result, worst, best, {**counts, "reason": reason[result]})
 
     # ------------------------------------------------------------------------------------------------- thresholds
 

@@ -95,6 +95,8 @@ CODES = {
     "RUN-REWRITTEN": ("V10", "treat the run as worthless: its record was changed after the ledger pinned it"),
     "MATRIX-UNPLANNED": ("V11", _ASK),
     "MATRIX-INCOMPLETE": ("V11", "ask for the missing trials; a record that says it is complete lacks them"),
+    "STOP-ORDER": ("V11", "treat the run as worthless: what is missing is not what its mark's stop rule leaves out"),
+    "STOP-UNSEALED": ("V11", "do not rely on this run: it was ended before its mark allowed it; ask the signer why"),
     "RUN-UNFINISHED": (
         "V11",
         "wait if it is still going on; else `trialplate resume` it, or waive it and start another",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from trialplate.errors import UsageError, nearest
 from trialplate.record.decisions import AttemptResult, Decision
-from trialplate.record.entries import CommitPassMark, RunConfiguration, RunStart
+from trialplate.record.entries import CommitPassMark, RunClose, RunConfiguration, RunStart
 from trialplate.rules.attempts import combine, number_of
 from trialplate.rules.cells import Board
 from trialplate.rules.circumstances import Circumstances
@@ -25,6 +25,7 @@ from trialplate.verify.findings import Finding, Report, counted
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
 from trialplate.verify.other_runs import OtherRuns
 from trialplate.verify.record_view import RecordView, board_at, read_record
+from trialplate.verify.stop_checks import check_settled, stop_of
 
 __all__ = ["Gate", "Others", "attempt_text", "configuration_named"]
 
@@ -106,7 +107,8 @@ class Gate:
         end = self.ledger.end_of(record.run_id, before)
         finished = end is not None and end.body.size == size and closed is not None and closed.complete
         attempts = tuple(self._attempts(configuration, before, stated))
-        own = self._own(configuration, size, before, stated, finished=finished, board=board)
+        own = self._own(configuration, size, before, stated, finished=finished, found=(board, closed))
+        stop, not_needed = record.plan.pass_mark.stop, stop_of(record, closed)[1]
         rule = record.plan.pass_mark.attempts
         decision, reasons = combine(own.decision, own.reasons, attempts, rule, record.run_id, self.beside.later)
         if start.selection == "pilot":
@@ -126,6 +128,7 @@ class Gate:
             rules=own.rules,
             attempts=attempts,
             attempt=self._stated_number(attempts, configuration, before, stated),
+            stopped=stop.mode if stop is not None and not_needed.get(configuration) else None,
             choice=own.choice,
         )
 
@@ -146,6 +149,14 @@ class Gate:
         found = tuple(self.decide(name) for name in there if name in self.record.matrix.counts)
         chosen = [item for item in found if item.choice is not None and item.choice.chosen == item.configuration]
         return tuple(chosen) or found
+
+    def check_stop(self) -> None:
+        """V11: what the run did not need, no answer could have changed a decision by; as things stood when it ended."""
+        if self.record.closed is None or not self.record.closed.not_needed:
+            return
+        before = None if self.record.end is None else self.record.end.seq
+        given = self.circumstances(before)
+        check_settled(self.record, self.record.board, given, self.report)
 
     def check_decisions(self) -> None:
         """V19: every decision that the ledger states about this run follows from the records as they then were."""
@@ -284,24 +295,32 @@ class Gate:
         stated: Decision | None,
         *,
         finished: bool,
-        board: Board | None = None,
+        found: tuple[Board, RunClose | None] | None = None,
     ) -> Evaluation:
-        """Return a configuration's own result in this run, as of a ledger entry; worked out once."""
+        """Return a configuration's own result in this run, as of a ledger entry; worked out once.
+
+        Args:
+            found: what the record's first `size` lines fold into, where that is known.
+        """
         view = self.record
         made = self._results.setdefault((size, before, finished), {})
         if name in made:
             return made[name]
-        if board is None:
-            board = view.board if size == view.size else board_at(view.folder, view.plan, size)[0]
-        given = self._circumstances(before, stated, finished=finished)
+        if found is None:
+            found = (view.board, view.closed) if size == view.size else board_at(view.folder, view.plan, size)
+        board, closed = found
+        order, not_needed = stop_of(view, closed)
+        given = self.circumstances(before, stated, finished=finished).replace(order=order, not_needed=not_needed)
         if view.plan.pass_mark.choose is None:
             made[name] = evaluate(view.plan, view.matrix, name, board, given)
         else:
             made.update(evaluate_all(view.plan, view.matrix, board, given))
         return made[name]
 
-    def _circumstances(self, before: int | None, stated: Decision | None, *, finished: bool) -> Circumstances:
-        """Return what surrounds the cells of this run, as of a ledger entry."""
+    def circumstances(
+        self, before: int | None = None, stated: Decision | None = None, *, finished: bool = True
+    ) -> Circumstances:
+        """Return what surrounds the cells of this run, as of a ledger entry; but for what its own record says."""
         start, mark = self.record.start, self.record.plan.pass_mark
         attempts = {}
         if has_bounds(mark):

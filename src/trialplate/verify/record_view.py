@@ -32,6 +32,7 @@ from trialplate.verify.cell_checks import CellChecks
 from trialplate.verify.findings import Report
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
 from trialplate.verify.log_file import MAX_NOTE, MAX_PLAN, LogFile, Signed, read_checkpoint, read_small, record_entries
+from trialplate.verify.stop_checks import check_order
 
 __all__ = ["RecordView", "board_at", "plan_commitments", "read_plan", "read_record"]
 
@@ -236,7 +237,7 @@ def _read_lines(view: RecordView, entry: LedgerEntry, ledger: LedgerView, report
         report.found("RECORD-ROOT", "its lines do not have the root of the checkpoint", shown)
     if view.opened is None:
         raise VerificationError("a record begins with run.open", where=shown, code="ENTRY-ORDER")
-    checks.finish(view.closed, view.start.selection)
+    checks.finish(view.closed, view.start.selection, check_order(view, report))
     return log
 
 

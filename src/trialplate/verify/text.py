@@ -141,6 +141,9 @@ def decision_lines(decision: Decision, mark: PassMark, report: Report) -> Iterat
     for reason in decision.reasons:
         if reason in REASONS:
             yield f"  because: {REASONS[reason]}"
+    if decision.stopped is not None:
+        found = next((item.found for item in decision.evidence if item.name == "complete"), "some trials")
+        yield f"  curtailed: it ended by the mark's stop rule ({decision.stopped}), {found}; means are not unbiased"
     yield from _attempt_lines(decision, mark.attempts)
     for note in report.findings:
         yield f"  note {note.code}: {visible(note.message)}"
