@@ -363,7 +363,7 @@ class _One:
             return "no_rival"
         cases = [case for case, _ in row]
         if wanted == "baseline":
-            found = former_row(self.ruling.plan, self.ruling.given.baseline, self.name, cases)
+            found = former_row(self.ruling.plan, self.ruling.given.baseline, self.name, cases, self.rule.of)
             return found if isinstance(found, str) else as_rival(found)
         there = dict(self.ruling.rows.get(wanted, []))
         if any(case not in there for case in cases):
@@ -372,8 +372,7 @@ class _One:
 
     def _no_regressions(self, row: Row) -> Told:
         ruling = self.ruling
-        former = ruling.given.baseline
-        return no_regressions(self.rule, ruling.plan, ruling.matrix, row, former, self.name, self.errors)
+        return no_regressions(self.rule, ruling.plan, row, ruling.given.baseline, self.name, self.errors)
 
     def _must_pass(self, row: Row) -> Told:
         """Fold each named case; all of them must pass."""
