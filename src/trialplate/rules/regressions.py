@@ -27,6 +27,7 @@ __all__ = ["allowed_nowhere", "baseline_problems", "baseline_rules", "former_row
 Kind = Literal["unchanged", "changed", "new", "removed", "allowed"]
 KINDS: tuple[Kind, ...] = ("unchanged", "changed", "new", "removed", "allowed")
 """How a case stands to the baseline, in the order in which they are told."""
+_BY_CASE = ("tag", "kind", "suite")
 
 
 # ------------------------------------------------------------------------------------------------------ of the mark
@@ -51,8 +52,8 @@ def baseline_problems(mark: PassMark) -> Iterator[str]:
     for rule in (*mark.rules, *mark.alternatives):
         if rule.no_regressions is None and rule.allow:
             yield f"rule {rule.id}: allow names cases that may regress, and there is no no_regressions"
-        if rule.no_regressions is not None and (rule.of is not None or rule.each is not None or rule.require):
-            yield f"rule {rule.id}: no_regressions takes where: and allow:, and no of:, each: or require:"
+        if rule.no_regressions is not None and (rule.of or rule.require or rule.each in _BY_CASE):
+            yield f"rule {rule.id}: no_regressions takes where: and allow:, and no of:, require: or each: but configuration"
 
 
 def allowed_nowhere(rule: Rule, plan: Plan, former: Plan | None) -> list[str]:
