@@ -72,6 +72,7 @@ def _verify_run(done: Verified, run: Path, ledger: LedgerView, others: Others) -
     check_content(record, ledger, done.report)
     if ledger.whole:
         done.gate = Gate(ledger, record, run.parent, done.report, others)
+        done.gate.check_baseline()
         done.gate.check_decisions()
         done.gate.check_attempts()
 
