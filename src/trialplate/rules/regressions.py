@@ -22,7 +22,7 @@ from trialplate.rules.quantities import Fold, Row, case_passes, measured_in
 from trialplate.rules.rivals import as_rival
 from trialplate.rules.told import Told, between, counts_of, least, nothing
 
-__all__ = ["allowed_nowhere", "baseline_problems", "baseline_rules", "former_row", "no_regressions", "scored_alike"]
+__all__ = ["baseline_problems", "baseline_rules", "former_row", "no_regressions", "scored_alike"]
 
 Kind = Literal["unchanged", "changed", "new", "removed", "allowed"]
 KINDS: tuple[Kind, ...] = ("unchanged", "changed", "new", "removed", "allowed")
@@ -53,13 +53,7 @@ def baseline_problems(mark: PassMark) -> Iterator[str]:
         if rule.no_regressions is None and rule.allow:
             yield f"rule {rule.id}: allow names cases that may regress, and there is no no_regressions"
         if rule.no_regressions is not None and (rule.of or rule.require or rule.each in _BY_CASE):
-            yield f"rule {rule.id}: no_regressions takes where: and allow:, and no of:, require: or each: but configuration"
-
-
-def allowed_nowhere(rule: Rule, plan: Plan, former: Plan | None) -> list[str]:
-    """Return the cases that a rule allows to regress and that neither test set has; of an unknown one, of the plan's."""
-    there = {case.id for made in (plan, former) if made is not None for case in made.test_set.cases}
-    return [name for name in rule.allow if name not in there]
+            yield f"rule {rule.id}: no_regressions takes no of:, no require: and no each: by cases"
 
 
 # --------------------------------------------------------------------------------------------------- of the baseline

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The baseline of a mark as a gate has it: another run's record, verified, at the size and root that the mark names.
 
-A baseline whose record is not here leaves what rests on it inconclusive. A decision that was stated while it was here is
-then taken at its word in that one thing, and held to the record in all others.
+A baseline whose record is not here leaves what rests on it inconclusive. A decision that was stated while it was here
+is then taken at its word in that one thing, and held to the record in all others.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def former_of(mark: PassMark, read: Callable[[str], RecordView | None], report: 
         return None
     root = view.signed.checkpoint.root if view.size == named.size else view.roots.get(named.size, b"")
     if f"sha256:{root.hex()}" != named.root or view.plan.test_set.root != named.test_set:
-        message = f"the mark names {named.run_id} as a baseline at a size, root or test set that its record does not have"
+        message = f"the mark names {named.run_id} as a baseline at a size, root or test set that is not its record's"
         report.found("BASELINE", message, f"runs/{named.run_id}")
         return None
     board = view.board if view.size == named.size else board_at(view.folder, view.plan, named.size)[0]

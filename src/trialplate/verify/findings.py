@@ -88,7 +88,7 @@ CODES = {
     "MARK-AFTER-RESULTS": ("V08", "commit the pass mark, then run again"),
     "TESTSET-AFTER-RESULTS": ("V08", "commit the test set, then run again"),
     "COMMIT-MISSING": ("V08", _ASK),
-    "BASELINE": ("V08", "commit a mark that names a run which ended before it, or ask the signer why this one does not"),
+    "BASELINE": ("V08", "ask the signer why; a mark can only name a run that ended before it, as it then was"),
     "RUN-NOT-IN-LEDGER": ("V09", "put the run back beside the ledger that started it"),
     "START-MISMATCH": ("V09", _ASK),
     "START-PROOF": ("V09", _ASK),
