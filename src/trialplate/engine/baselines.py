@@ -53,7 +53,7 @@ def baseline_of(project: Project) -> Compared | None:
     mark = project.author.pass_mark
     rules = mark.resolved()
     folder = ledger_above(project.root.absolute())
-    written = getattr(mark, "baseline", None)
+    written = mark.baseline
     if not baseline_rules(rules) or (folder is None and written is None):
         return None
     where = project.document.where(("pass_mark", "baseline", "record"))
@@ -70,7 +70,7 @@ def baseline_of(project: Project) -> Compared | None:
         return None
     plan = _plan_of(run_id, ledger, where)
     named = _as_it_is(run_id, _configuration(configuration, plan, project, where), ledger, where)
-    _check_allowed((*rules.rules, *getattr(rules, "alternatives", ())), plan, project)
+    _check_allowed((*rules.rules, *rules.alternatives), plan, project)
     return Compared(named, plan)
 
 
@@ -82,7 +82,8 @@ def named_baseline(project: Project) -> Baseline | None:
 
 def _run_named(record: str, ledger: LedgerView, where: str) -> str:
     """Return the id of the run that an author names by path, id, the beginning of one, or the root of its record."""
-    started = [entry.body.run_id for entry in ledger.starts()]
+    started: list[str] = [entry.body.run_id for entry in ledger.starts()]
+    matches: list[str]
     if record.startswith("sha256:"):
         ends = [entry.body for entry in ledger.bodies(RunEnd)]
         matches = list(dict.fromkeys(body.run_id for body in ends if body.root == record))
@@ -184,7 +185,7 @@ def _check_allowed(rules: Iterable[Rule], former: Plan, project: Project) -> Non
 def _place_of(identity: str, project: Project) -> tuple[str | int, ...]:
     """Return where an author's rule stands; one within an `any_of` is where that is."""
     for index, rule in enumerate(project.author.pass_mark.rules):
-        if identity == rule.id or identity in _ids_within(rule, rule.id):
+        if identity == rule.id or identity in _ids_within(rule, rule.id or ""):
             return ("pass_mark", "rules", index, "allow")
     return ("pass_mark", "rules")
 
