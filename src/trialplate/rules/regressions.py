@@ -43,7 +43,7 @@ def baseline_rules(mark: PassMark) -> set[str]:
 
 
 def baseline_problems(mark: PassMark) -> Iterator[str]:
-    """Yield what makes a mark ambiguous about its baseline: none for a rule, no rule for one, a part nobody looks at."""
+    """Yield what makes a mark ambiguous about its baseline: a rule or a baseline without the other, an idle part."""
     resting = baseline_rules(mark)
     if resting and mark.baseline is None:
         yield f"rule {min(resting)} compares with a baseline, and the mark names none"
