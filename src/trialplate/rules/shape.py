@@ -8,24 +8,30 @@ from collections.abc import Iterator
 from trialplate.record.matrix import selects
 from trialplate.record.values import PassMark, Plan, Rule, Selector
 from trialplate.rules.quantities import RATES, draws_of
+from trialplate.rules.regressions import baseline_problems
 
 MOST_TRIALS = 10_000_000
 """Of a run: no record is longer, and no reader shall count what a plan only claims."""
+_KINDS = ("at_least", "at_most", "must_pass", "not_worse_than", "no_regressions", "any_of")
 __all__ = ["MOST_TRIALS", "costs_in", "has_bounds", "mark_problems", "plan_problems"]
 
 
 def mark_problems(mark: PassMark) -> Iterator[str]:
     """Yield what makes a pass mark ambiguous: a rule of no or of two kinds, a part that its kind ignores, a twin id."""
-    ids = [rule.id for rule in mark.rules]
-    if len(set(ids)) != len(ids) or not ids:
+    every = (*mark.rules, *mark.alternatives)
+    ids = [rule.id for rule in every]
+    if len(set(ids)) != len(ids) or not mark.rules:
         yield "a pass mark has rules, and each its own id"
-    for rule in mark.rules:
+    for rule in every:
         if _kinds(rule) != 1:
-            yield f"rule {rule.id} is not exactly one of at_least, at_most and must_pass"
+            yield f"rule {rule.id} is not exactly one of {', '.join(_KINDS[:-1])} and {_KINDS[-1]}"
+        elif rule.no_regressions is not None or rule.any_of:
+            continue
         elif rule.must_pass is not None and (rule.of is not None or rule.each or rule.where != Selector()):
             yield f"rule {rule.id}: must_pass takes no of:, no each: and no where:"
         elif rule.must_pass is None and (rule.of is None or rule.require is not None):
             yield f"rule {rule.id}: a threshold needs of:, and takes no require:"
+    yield from baseline_problems(mark)
     choose = mark.choose
     if choose is None and (mark.require, mark.absent_rivals, mark.declared_usage) != ("eligible", "bound", "refuse"):
         yield "require, absent_rivals and declared_usage say how a choice is made, and there is no choose"
@@ -36,7 +42,7 @@ def mark_problems(mark: PassMark) -> Iterator[str]:
 
 
 def _kinds(rule: Rule) -> int:
-    return sum(item is not None for item in (rule.at_least, rule.at_most, rule.must_pass))
+    return sum(getattr(rule, name) not in (None, ()) for name in _KINDS)
 
 
 def has_bounds(mark: PassMark) -> bool:
