@@ -16,6 +16,7 @@ from typer.main import get_command
 
 from trialplate import __version__
 from trialplate.cli import complete, parameters
+from trialplate.cli.baseline_app import baseline_app
 from trialplate.errors import EXIT_USAGE
 
 __all__ = ["app", "application"]
@@ -34,7 +35,6 @@ keys_app = typer.Typer(
     help="Signing keys: made here, kept outside of every project.", no_args_is_help=True, context_settings=HELP
 )
 ledger_app = typer.Typer(help="The project's ledger.", no_args_is_help=True, context_settings=HELP)
-baseline_app = typer.Typer(help="The run that others are compared with.", no_args_is_help=True, context_settings=HELP)
 app.add_typer(keys_app, name="keys")
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(baseline_app, name="baseline")
@@ -388,23 +388,3 @@ def ledger_doctor(ledger: parameters.LedgerOption = None) -> int:
     from trialplate.cli.ledger import doctor
 
     return doctor(ledger)
-
-
-@baseline_app.command("set")
-def baseline_set(
-    run: parameters.RunArgument,
-    model: parameters.RanOption = None,
-    ledger: parameters.LedgerOption = None,
-) -> int:
-    """Verify a run, and name it in the ledger as what rules on a baseline compare with."""
-    from trialplate.cli.baseline import set_baseline
-
-    return set_baseline(run, model, ledger)
-
-
-@baseline_app.command("list")
-def baseline_list(json: parameters.JsonOption = False, ledger: parameters.LedgerOption = None) -> int:
-    """List the baselines that the ledger names, the newest last."""
-    from trialplate.cli.baseline import list_baselines
-
-    return list_baselines(ledger, json)

@@ -5,7 +5,7 @@ The baseline is a reference like any other, so a cell of it that tells nothing o
 compared with it: what is unknown there counts as passed. A case that is not the same there and here has no former
 result, and must pass.
 
-Source: docs/formats/pass-mark.md, clause 9.
+Source: docs/formats/pass-mark.md, clause 8.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _ways(plan: Plan, metric: str | None = None) -> Mapping[str, frozenset[str]]
 # --------------------------------------------------------------------------------------------------- case by case
 
 
-class Change(NamedTuple):
+class _Change(NamedTuple):
     """How one case stands to the baseline, and whether it may be so, with its unknown repeats failed and passed."""
 
     case: str
@@ -155,7 +155,7 @@ def no_regressions(rule: Rule, plan: Plan, row: Row, former: Former | None, name
     return Told(result, worst, best, fields)
 
 
-def _changes(rule: Rule, plan: Plan, row: Row, former: Former, before: Row, errors: str) -> Iterator[Change]:
+def _changes(rule: Rule, plan: Plan, row: Row, former: Former, before: Row, errors: str) -> Iterator[_Change]:
     """Yield how each case stands to the baseline: those of now in their order, then those that are gone."""
     fold: Fold = plan.verdict.case
     then = {case.id: case for case in former.matrix.cases}
@@ -168,10 +168,10 @@ def _changes(rule: Rule, plan: Plan, row: Row, former: Former, before: Row, erro
         holds, may_hold = worst is True, best is not False
         if kind == "unchanged" and not passed[case]:
             holds = may_hold = True
-        yield _allowed(rule, Change(case, kind, holds, may_hold))
+        yield _allowed(rule, _Change(case, kind, holds, may_hold))
     for case in passed:
         if selects(rule.where, then[case]) and not (case in now and selects(rule.where, now[case])):
-            yield _allowed(rule, Change(case, "removed", False, False))
+            yield _allowed(rule, _Change(case, "removed", False, False))
 
 
 def _same_cases(plan: Plan, former: Plan) -> set[str]:
@@ -184,10 +184,10 @@ def _same_cases(plan: Plan, former: Plan) -> set[str]:
     return {case.id for case in same if ways[case.id] == others[case.id]}
 
 
-def _allowed(rule: Rule, change: Change) -> Change:
+def _allowed(rule: Rule, change: _Change) -> _Change:
     """Return a change as one that may be, where the rule names its case and it would not hold by itself."""
     needs = not change.worst and change.case in rule.allow
-    return Change(change.case, "allowed", True, True) if needs else change
+    return _Change(change.case, "allowed", True, True) if needs else change
 
 
 def _word(holds: bool) -> Result:
@@ -198,13 +198,13 @@ def _reason(result: Result) -> str:
     return {"fail": "regressed", "inconclusive": "unknown_cells", "pass": "met"}[result]
 
 
-def _in_the_way(changes: Sequence[Change]) -> tuple[str, ...]:
+def _in_the_way(changes: Sequence[_Change]) -> tuple[str, ...]:
     """Return the first ten cases that regressed, or, where none did, that may have."""
     regressed = [item.case for item in changes if not item.best]
     return tuple((regressed or [item.case for item in changes if not item.worst])[:10])
 
 
-def _copy(kind: Kind, changes: Sequence[Change], row: Row) -> CopyResult:
+def _copy(kind: Kind, changes: Sequence[_Change], row: Row) -> CopyResult:
     """Return what the cases of one kind come to; of those that are allowed to be worse, which they are."""
     there = {item.case for item in changes}
     cells = [cell for case, repeats in row if case in there for cell in repeats]

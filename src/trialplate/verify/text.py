@@ -17,16 +17,8 @@ from trialplate.rules.quantities import draws_of
 from trialplate.verify.findings import CHECKS, Report, counted
 from trialplate.verify.gate import attempt_text
 
-__all__ = [
-    "compared_text",
-    "decimal_text",
-    "decision_json",
-    "decision_lines",
-    "margin_text",
-    "report_json",
-    "report_lines",
-]
-__all__ += ["selector_text", "visible"]
+__all__ = ["compared_text", "decimal_text", "decision_json", "decision_lines", "margin_text", "report_json"]
+__all__ += ["report_lines", "selector_text", "visible"]
 
 REASONS = {
     "waived": "this run was waived: it does not count, and so it cannot decide",
@@ -261,16 +253,17 @@ def rule_text(rule: Rule, result: RuleResult, errors: str) -> str:
         many = f"{counted(result.cases, 'case')}{selector_text(rule.must_pass)}"
         return f"{many} must pass; it {word} ({result.reason}{named})"
     if rule.no_regressions is not None:
-        among = ", ".join(_among(item) for item in result.copies) or _reason_text(rule, result)
+        among = ", ".join(f"{item.cases} {_kind_text(item)}" for item in result.copies) or _reason_text(rule, result)
         return f"no case{selector_text(rule.where)} worse than in the baseline: {among}; it {word} ({result.reason})"
-    if rule.not_worse_than is not None:
-        return f"{compared_text(rule)}: {_difference_text(result)}; it {word} ({_reason_text(rule, result)})"
     sign = "at least" if rule.at_least is not None else "at most"
     text = f"{rule.of}{selector_text(rule.where)} {sign} {rule.at_least or rule.at_most}"
+    text = text if rule.not_worse_than is None else compared_text(rule)
     if rule.each is not None:
         held = sum(copy.result == "pass" for copy in result.copies)
         many = f"{held} of {len(result.copies)} hold; " if result.copies else ""
         return f"{text} for each {rule.each}: {many}it {word} ({_reason_text(rule, result)})"
+    if rule.not_worse_than is not None:
+        return f"{text}: {_difference_text(result)}; it {word} ({_reason_text(rule, result)})"
     return f"{text}: {span_text(result)}; it {word} ({margin_text(rule, result, errors)})"
 
 
@@ -281,6 +274,8 @@ def copy_text(rule: Rule, result: RuleResult, copy: CopyResult, errors: str) -> 
         return _changed_text(copy)
     fields = {name: value for name, value in copy.__dict__.items() if name != "value"}
     alone = result.replace(copies=(), **fields)
+    if rule.not_worse_than is not None:
+        return f"{_difference_text(alone)}; it {word} ({_reason_text(rule, alone)})"
     return f"{span_text(alone)}; it {word} ({margin_text(rule, alone, errors)})"
 
 
@@ -315,10 +310,6 @@ def _copy_name(rule: Rule, copy: CopyResult) -> str:
 def _kind_text(copy: CopyResult) -> str:
     """Return how the cases of a copy stand to the baseline, in words."""
     return "worse, as allowed" if copy.value == "allowed" else visible(copy.value)
-
-
-def _among(copy: CopyResult) -> str:
-    return f"{copy.cases} {_kind_text(copy)}"
 
 
 def _changed_text(copy: CopyResult) -> str:
