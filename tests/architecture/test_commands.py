@@ -57,8 +57,9 @@ def test_commands_are_those_of_this_issue() -> None:
         "schema",
         "keys",
         "ledger",
+        "baseline",
     }
-    assert {path[1] for path in ALL if len(path) == 2} == {"new", "init", "log", "show", "doctor"}
+    assert {path[1] for path in ALL if len(path) == 2} == {"new", "init", "log", "show", "doctor", "set", "list"}
 
 
 def test_first_page_is_that_of_the_commands(capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,6 +33,7 @@ Commands:
   doctor    Look at versions, keys, clock, disk, ledger, folders and Docker; nothing is changed.
   keys      Signing keys: made here, kept outside of every project.
   ledger    The project's ledger.
+  baseline  The run that others are compared with.
 
 `trialplate COMMAND --help` tells more of each.
 """

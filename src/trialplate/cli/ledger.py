@@ -12,7 +12,7 @@ from trialplate.errors import EXIT_DONE, UsageError, nearest
 from trialplate.ledger.keys import LedgerKey, key_names, load_signer
 from trialplate.record import canonical
 from trialplate.record.decisions import Decision
-from trialplate.record.entries import CommitPassMark, CommitTestSet, Genesis, Pin, RunEnd, RunStart, Waiver
+from trialplate.record.entries import BaselineSet, CommitPassMark, CommitTestSet, Genesis, Pin, RunEnd, RunStart, Waiver
 from trialplate.verify.cli import print_json
 from trialplate.verify.findings import Report, counted
 from trialplate.verify.known import config_folder
@@ -78,6 +78,8 @@ def _words(entry: LedgerEntry) -> Iterator[str]:
         yield f"{body.run_id} {body.status} at {body.size} lines"
     elif isinstance(body, Pin):
         yield f"{body.run_id} at {body.size} lines"
+    elif isinstance(body, BaselineSet):
+        yield f"{body.run_id} {body.configuration or 'each configuration'}"
     elif isinstance(body, Waiver):
         yield f"{body.run_id}: {body.reason}"
     elif isinstance(body, Decision):

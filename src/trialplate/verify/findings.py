@@ -88,6 +88,7 @@ CODES = {
     "MARK-AFTER-RESULTS": ("V08", "commit the pass mark, then run again"),
     "TESTSET-AFTER-RESULTS": ("V08", "commit the test set, then run again"),
     "COMMIT-MISSING": ("V08", _ASK),
+    "BASELINE": ("V08", "ask the signer why; a mark can only name a run that ended before it, as it then was"),
     "RUN-NOT-IN-LEDGER": ("V09", "put the run back beside the ledger that started it"),
     "START-MISMATCH": ("V09", _ASK),
     "START-PROOF": ("V09", _ASK),
@@ -121,6 +122,9 @@ CODES = {
     "MARK-LOOSER": ("V18", "ask why less is asked for than an earlier mark for this test set did"),
     "MARK-AFTER-RUNS": ("V18", "ask why the mark was changed once results on these cases were known"),
     "ATTEMPT-RECORD": ("V18", "verify that run by itself, and restore its record or waive it"),
+    "BASELINE-RECORD": ("V18", "verify the baseline by itself, and restore its record, or commit a mark with another"),
+    "BASELINE-MISSING": ("V18", "put the baseline's folder back, or commit a mark with another baseline and run again"),
+    "BASELINE-DOUBTFUL": ("V18", "ask why this run is what others are held to; `baseline set` names another"),
     "RESCORE": ("V21", "do not rely on this record: its verdicts are not those of its answers; ask the signer why"),
     "DECISION": ("V19", "do not rely on the stated decision; run `trialplate gate` again"),
 }

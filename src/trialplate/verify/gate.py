@@ -9,6 +9,7 @@ size it then had.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from trialplate.errors import UsageError, nearest
@@ -16,11 +17,12 @@ from trialplate.record.decisions import AttemptResult, Decision
 from trialplate.record.entries import CommitPassMark, RunClose, RunConfiguration, RunStart
 from trialplate.rules.attempts import combine, number_of
 from trialplate.rules.cells import Board
-from trialplate.rules.circumstances import Circumstances
+from trialplate.rules.circumstances import Circumstances, Former
 from trialplate.rules.fitting import alike, fitted, kept
 from trialplate.rules.loosening import looser
 from trialplate.rules.mark_shape import has_bounds
 from trialplate.rules.passmark import Evaluation, evaluate, evaluate_all
+from trialplate.verify.baselines import doubts_of, former_of, lacks_it, missed_it, with_stated
 from trialplate.verify.findings import Finding, Report, counted
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
 from trialplate.verify.other_runs import OtherRuns
@@ -158,6 +160,23 @@ class Gate:
         given = self.circumstances(before)
         check_settled(self.record, self.record.board, given, self.report)
 
+    @cached_property
+    def former(self) -> Former | None:
+        """The baseline of the mark."""
+        mark = self.record.plan.pass_mark
+        return former_of(mark, lambda run_id: self._other(run_id, "BASELINE-RECORD"), self.report)
+
+    def check_baseline(self) -> None:
+        """V18: whether the run that the mark compares with is here, and what a reader should know of it."""
+        named = self.record.plan.pass_mark.baseline
+        if named is None:
+            return
+        if self.former is None:
+            message = f"the baseline {named.run_id} is not here, or cannot be used: what rests on it is inconclusive"
+            self.report.found("BASELINE-MISSING", message, note=True)
+        for told in doubts_of(self.ledger, named, [*self.record.matrix.counts]):
+            self.report.found("BASELINE-DOUBTFUL", told, note=True)
+
     def check_decisions(self) -> None:
         """V19: every decision that the ledger states about this run follows from the records as they then were."""
         entries = self.ledger.decisions(self.record.run_id)
@@ -226,6 +245,10 @@ class Gate:
             return
         seen, self.beside.unseen = self.beside.unseen, set()
         derived = whole = self._decide(stated.configuration, entry.seq, stated)
+        mark = self.record.plan.pass_mark
+        if mark.baseline is not None and self.former is None and not missed_it(stated):
+            self.beside.unseen.add(mark.baseline.run_id)
+            derived = whole = with_stated(whole, stated, mark)
         without, self.beside.unseen = bool(self.beside.unseen), self.beside.unseen | seen
         if stated.cut is not None and without:
             # What it knew of runs that are not here may be cut out of it: all else is held to the record.
@@ -277,6 +300,11 @@ class Gate:
             self.beside.unseen.add(other.run_id)  # which attempt it was rests on plans that are not here
             return said[0]
         own = gate._own(same.name, end.body.size, before, None, finished=True)
+        named = view.plan.pass_mark.baseline
+        if named is not None and lacks_it(own):  # else to remove its baseline would undo its rejection
+            if said or (stated is not None and stated.cut is not None):
+                self.beside.unseen.add(named.run_id)
+            return said[0] if said else found
         return found.replace(status="decided", size=end.body.size, decision=own.decision)
 
     def _gate_of(self, view: RecordView) -> Gate:
@@ -325,9 +353,10 @@ class Gate:
         attempts = {}
         if has_bounds(mark):
             attempts = {item.name: self.beside.number(item.name, before, stated) for item in start.configurations}
-        return Circumstances(selection=start.selection, finished=finished, attempts=attempts)
+        former = None if missed_it(stated) else self.former
+        return Circumstances(selection=start.selection, finished=finished, attempts=attempts, baseline=former)
 
-    def _other(self, run_id: str) -> RecordView | None:
+    def _other(self, run_id: str, code: str = "ATTEMPT-RECORD") -> RecordView | None:
         """Return another run's record, verified once; a record that does not hold is a finding of this one."""
         if run_id == self.record.run_id:
             return self.record
@@ -338,7 +367,7 @@ class Gate:
             self.others[run_id] = (read_record(self.runs / run_id, self.ledger, report), report)
         view, report = self.others[run_id]
         for item in report.findings:
-            told = Finding("ATTEMPT-RECORD", f"{item.code}: {item.message}", item.where or f"runs/{run_id}")
+            told = Finding(code, f"{item.code}: {item.message}", item.where or f"runs/{run_id}")
             if not item.note and told not in self.report.findings:
                 self.report.findings.append(told)
         return view
