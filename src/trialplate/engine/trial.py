@@ -14,7 +14,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from trialplate.engine.attachments import attachments_of
-from trialplate.engine.attempt import Judgement, arrived, judge_answer, judge_failure, received, retry_delay_s
+from trialplate.engine.attempt import (
+    Judgement,
+    arrived,
+    judge_answer,
+    judge_failure,
+    received,
+    retry_delay_s,
+    said_by,
+)
 from trialplate.engine.before import Before, Unscored
 from trialplate.engine.consultation import Consultation
 from trialplate.engine.forms import instructions_of, read_form, shape_of
@@ -82,6 +90,7 @@ class TrialRunner:
         self._random = Randomness()
         self._texts_of = lru_cache(maxsize=64)(self._told_texts)
         self._unbegun = {name: self._attempts_after(0, name) for name in self.seats}
+        self._numbers = seats.numbers
         self._recorded = {name: s.runner for name, s in self.seats.items() if isinstance(s.runner, Recorded)}
 
     def may_try(self, key: TrialKey) -> bool:
@@ -213,6 +222,7 @@ class TrialRunner:
             ended_by=judgement.ended_by,
             metrics=judgement.metrics or {},
             unknown=judgement.unknown or {},
+            said=said_by(self._numbers, judgement, case, answer.text),
             verdict=judgement.verdict,
             usage=nothing,
             cost=cost_of(seat.configuration.pricing, nothing),
@@ -316,6 +326,7 @@ class TrialRunner:
             ended_by=judgement.ended_by,
             metrics=judgement.metrics or {},
             unknown=judgement.unknown or {},
+            said=said_by(self._numbers, judgement, self.cases[key[1]], answer.text if answer is not None else ""),
             verdict=judgement.verdict,
             usage=usage,
             cost=cost_of(seat.configuration.pricing, usage),

@@ -14,7 +14,17 @@ from trialplate.record.frozen import fields
 from trialplate.record.values import PassMark, Rule, Selector, Stop
 from trialplate.rules.quantities import draws_of, kind_of, measured_in
 
-__all__ = ["KINDS", "Flaw", "compared", "has_bound", "has_bounds", "kinds_of", "mark_flaws", "mark_problems"]
+__all__ = [
+    "KINDS",
+    "Flaw",
+    "about_usage",
+    "compared",
+    "has_bound",
+    "has_bounds",
+    "kinds_of",
+    "mark_flaws",
+    "mark_problems",
+]
 
 _THRESHOLD = frozenset({"of", "basis", "where", "each", "cases"})
 KINDS = {
@@ -151,7 +161,7 @@ def _of_choice(mark: PassMark) -> Iterator[Flaw]:
     if choose is None:
         if (mark.require, mark.absent_rivals) != ("eligible", "bound"):
             yield Flaw("require and absent_rivals say how a choice is made, and there is no choose", "require")
-        if mark.declared_usage != "refuse" and not any(_of_usage(r.of) for r in (*mark.rules, *mark.alternatives)):
+        if mark.declared_usage != "refuse" and not any(about_usage(r.of) for r in (*mark.rules, *mark.alternatives)):
             yield Flaw("declared_usage is about costs and tokens, and there is no choose and no such rule", "require")
         return
     if choose.of == "error_rate" or kind_of(choose.of) != "mean" or len({*choose.tie_break}) != len(choose.tie_break):
@@ -163,7 +173,7 @@ def _of_choice(mark: PassMark) -> Iterator[Flaw]:
         yield Flaw("choose: against and best_among say what within is counted from, and there is no within", "choose")
 
 
-def _of_usage(of: str | None) -> bool:
+def about_usage(of: str | None) -> bool:
     """Say whether a quantity is about tokens or what they cost."""
     return not {"cost", "tokens", "input_tokens", "output_tokens"}.isdisjoint((of or "").split(":")[:2])
 

@@ -11,18 +11,31 @@ What this module refuses to do: read a file, draw a random number, look at a clo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trialplate import __version__
 from trialplate.errors import SpecError
 from trialplate.record import canonical, codec, log
 from trialplate.record.frozen import Json
-from trialplate.record.values import Baseline, CacheMode, Case, Opening, Plan, PlanCase, PlanFile, PlanTestSet, Verdicts
+from trialplate.record.values import (
+    Baseline,
+    CacheMode,
+    Case,
+    Opening,
+    Plan,
+    PlanCase,
+    PlanFile,
+    PlanTestSet,
+    Scorer,
+    Verdicts,
+)
 from trialplate.spec import resolve, resolve_helpers, resolve_mark, resolve_scorers
 from trialplate.spec.added_entries import loader_notes
 from trialplate.spec.checks import check, check_leaks
+from trialplate.spec.labels import numbered
 from trialplate.spec.limits import Ceiling, budget_of, laid_over, providers_of
+from trialplate.spec.nearest import nearest
 from trialplate.spec.project import Project
 from trialplate.spec.vault import Vault
 
@@ -73,7 +86,7 @@ def freeze(
     mode = cache or author.run.cache
     plan = Plan(
         name=author.name,
-        test_set=_test_set(project, vault),
+        test_set=_test_set(project, vault, scorers),
         configurations=configurations,
         helpers=helpers,
         scorers=scorers,
@@ -136,7 +149,7 @@ def _utf16(text: str) -> bytes:
     return text.encode("utf-16-be")
 
 
-def _test_set(project: Project, vault: Vault) -> PlanTestSet:
+def _test_set(project: Project, vault: Vault, scorers: Sequence[Scorer]) -> PlanTestSet:
     entries = project.author.test_sets
     public = {entry.visibility for entry in entries}
     if len(public) > 1:
@@ -146,6 +159,8 @@ def _test_set(project: Project, vault: Vault) -> PlanTestSet:
             hint="a merged test set is public or private as a whole; give each file the same visibility",
         )
     visibility = entries[0].visibility
+    mark = project.author.pass_mark.resolved()
+    numbers = numbered(scorers, mark, project.cases)
     cases = []
     for case in project.cases:
         commitment = vault.commit("case", codec.to_json(case))
@@ -158,6 +173,8 @@ def _test_set(project: Project, vault: Vault) -> PlanTestSet:
                 suite=case.suite,
                 commitment=commitment,
                 asked=vault.commit("asked", case.asked),
+                unit=_unit(case, mark.unit, project, vault),
+                classes={metric: each.of_case[case.id] for metric, each in numbers.items() if case.id in each.of_case},
                 opening=opening,
             )
         )
@@ -172,6 +189,23 @@ def _test_set(project: Project, vault: Vault) -> PlanTestSet:
         portable=portable_digest(project.cases) if visibility == "public" else None,
         cases=tuple(cases),
     )
+
+
+def _unit(case: Case, unit: str, project: Project, vault: Vault) -> str | None:
+    """Commit to what a case is one with others by, where the mark says so.
+
+    Raises:
+        SpecError: the case does not say it.
+    """
+    if unit == "case":
+        return None
+    key = unit.removeprefix("meta.")
+    if key not in case.meta:
+        near = nearest(key, case.meta)
+        hint = f'did you mean "meta.{near}"?' if near else f'give every case "{key}" under meta, or write unit: case'
+        message = f'case "{case.id}" has no "{key}" in meta, and the mark counts cases by it (unit: {unit})'
+        raise SpecError(message, where=project.places[case.id], hint=hint)
+    return vault.commit("unit", [key, case.meta[key]])
 
 
 def _cassettes(project: Project, mode: CacheMode) -> tuple[PlanFile, ...]:

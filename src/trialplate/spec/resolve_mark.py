@@ -36,7 +36,8 @@ def pass_mark(
     """
     author = project.author.pass_mark
     mark = author.resolved(baseline)
-    places = rule_places(project)
+    _check_judge(mark, project, scorers)
+    places = dict(reversed(rule_places(project)))
     rules = tuple(_rule(rule, places[rule.id], project, made, scorers) for rule in mark.rules)
     alternatives = tuple(_rule(rule, places[rule.id], project, made, scorers) for rule in mark.alternatives)
     mark = mark.replace(rules=rules, alternatives=alternatives)
@@ -57,16 +58,19 @@ def pass_mark(
     return mark if mark.choose is None else mark.replace(choose=_choose(mark.choose, project, made))
 
 
-def rule_places(project: Project) -> dict[str, Path]:
-    """Return where in the file each rule of the mark stands, those within an `any_of` as well.
+def _check_judge(mark: PassMark, project: Project, scorers: Sequence[Scorer]) -> None:
+    """Refuse a demand on a judge that is none."""
+    wanted = mark.evidence.judge
+    judges = [item.name for item in scorers if item.type == "judge"]
+    if wanted is not None and wanted.scorer not in judges:
+        where = project.document.where(("pass_mark", "evidence", "judge", "scorer"))
+        raise SpecError(f'there is no judge "{wanted.scorer}"', where=where, hint=suggestion(wanted.scorer, judges))
 
-    Of two rules with one id it is the first one's place; `checks` refuses them.
-    """
-    found: dict[str, Path] = {}
-    for index, rule in enumerate(project.author.pass_mark.rules):
-        for name, place in _places(rule, rule.id or "", ("pass_mark", "rules", index)):
-            found.setdefault(name, place)
-    return found
+
+def rule_places(project: Project) -> list[tuple[str, Path]]:
+    """Return each rule of the mark by its id with where it stands in the file, those within an `any_of` as well."""
+    rules = enumerate(project.author.pass_mark.rules)
+    return [found for index, rule in rules for found in _places(rule, rule.id or "", ("pass_mark", "rules", index))]
 
 
 def _places(rule: object, name: str, place: Path) -> Iterator[tuple[str, Path]]:

@@ -50,6 +50,9 @@ class CellChecks:
         self.prices: dict[str | None, Pricing | None] = {item.name: item.pricing for item in plan.helpers}
         self.helped = {case: [s for s in scorers if s.helper] for case, scorers in applicable.items()}
         self.derivable = {case: all(s.type in PASS_FAIL_TYPES for s in scorers) for case, scorers in applicable.items()}
+        self.classes = {case.id: case.classes for case in plan.test_set.cases if case.classes}
+        self.numbers = {(name, number) for classes in self.classes.values() for name, number in classes.items()}
+        """Every class of every metric: of an answer that is none of them nothing is said."""
         self.sessions = 1
         """Times the run was opened."""
         self.request_ids: set[int] = set()
@@ -185,9 +188,21 @@ class CellChecks:
         doubled = len(given) < len(values) + len(body.unknown)
         if doubled or (given != wanted and (scored or not given <= wanted)) or (values and not scored):
             self.report.found("CELL-VALUE", f"{_name(body)}: its metrics are not those of its scorers", where)
+        if body.said or body.trial[1] in self.classes:
+            self._classes(body, values, where)
         problem = self._verdict_problem(body, values)
         if problem:
             self.report.found("CELL-VERDICT", f"{_name(body)}: {problem}", where)
+
+    def _classes(self, body: TrialEnd, values: dict[str, int | None], where: str) -> None:
+        """V17: of an answer that was scored it says which class it named, and that is right or wrong as the metric."""
+        classes = self.classes.get(body.trial[1], {})
+        scored = {name for name in classes if name in values and body.cause in (None, "scorer")}
+        right = {name for name in scored if values[name] == MICRO}
+        named = {name for name in scored if body.said.get(name) == classes[name]}
+        if body.said.keys() - scored or right != named or set(body.said.items()) - self.numbers:
+            message = f"{_name(body)}: the classes that it is said to have named are not what its metrics say"
+            self.report.found("CELL-VALUE", message, where)
 
     def _verdict_problem(self, body: TrialEnd, values: dict[str, int | None]) -> str | None:
         """Return what the outcome contradicts, if anything."""

@@ -134,6 +134,7 @@ def plan_commitments(plan: Plan) -> list[str]:
     """Return every commitment a plan holds: its cases, then its texts."""
     found = [case.commitment for case in plan.test_set.cases]
     found += [case.asked for case in plan.test_set.cases if case.asked is not None]
+    found += dict.fromkeys(case.unit for case in plan.test_set.cases if case.unit is not None)
     models = [*plan.configurations, *plan.helpers]
     holders: list[Configuration | Scorer | PlanTool] = [*models, *plan.scorers, *(t for m in models for t in m.tools)]
     for holder in holders:
