@@ -220,7 +220,7 @@ class OneRule:
         if other == "no_rival":
             return Told("pass", "pass", "pass", {**counts, "reason": other})
         if isinstance(other, str):
-            return nothing({**counts, "reason": other})
+            return nothing({**counts, "reason": other}, moves=other == "baseline_missing")
         theirs = cases_of(self.rule.of or "", other, self.fold, "bound", declared=self.declared)
         pairs = [pair for pair in zip(self._values(row), theirs, strict=True) if pair[0].weight]
         mine, its = [own for own, _ in pairs], [item for _, item in pairs]

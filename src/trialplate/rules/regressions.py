@@ -128,7 +128,7 @@ def no_regressions(rule: Rule, plan: Plan, row: Row, former: Former | None, name
     counts = counts_of(row, unknown)
     before = _row(plan, former, name)
     if before is None or former is None:
-        return nothing({**counts, "reason": "baseline_missing"})
+        return nothing({**counts, "reason": "baseline_missing"}, moves=True)
     changes = list(_changes(rule, plan, row, former, as_rival(before), errors))
     if not changes:
         return nothing({**counts, "reason": "no_cases"})

@@ -18,7 +18,7 @@ from trialplate.record.values import Baseline, MatrixLine, PassMark, Plan, PlanC
 from trialplate.rules.cells import Board
 from trialplate.rules.circumstances import Circumstances, Former
 from trialplate.rules.mark_shape import mark_problems
-from trialplate.rules.passmark import evaluate
+from trialplate.rules.passmark import evaluate, sealed
 from trialplate.rules.regressions import baseline_rules, scored_alike
 
 ROOT = "sha256:" + "0" * 64
@@ -391,3 +391,14 @@ def test_decision_does_not_depend_on_the_order_of_trials() -> None:
         play(backwards, (NAME, f"q{number}", 1), value)
     now: Rows = [[0], [1], [1]]
     assert told(forwards, now) == told(forwards.replace(board=backwards), now)
+
+
+def test_stop_rule_seals_nothing_that_a_missing_baseline_leaves_open() -> None:
+    """Whoever stops a run without the baseline at hand knows neither that a rule holds nor that it fails."""
+    plan = plan_of(2, RATCHET, mark={"baseline": NAMED})
+    matrix, now = narrow(plan, None), board_of([[1], [1]])
+    assert sealed(plan, matrix, now, Circumstances()) == {NAME: False}
+    given = Circumstances(baseline=former([[1], [1]]))
+    assert sealed(plan, matrix, now, given) == {NAME: True}
+    assert sealed(plan, matrix, board_of([[0], [None]]), given) == {NAME: True}
+    assert sealed(plan, matrix, board_of([[1], [None]]), given) == {NAME: False}
