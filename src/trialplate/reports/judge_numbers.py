@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far one person and a judge agree on a sheet, in numbers. Nothing here decides: that is for `rules.judges`.
 
-The share of equal verdicts comes first, with what it shows at the mark's confidence; kappa, weighted kappa and AC1 stand
-beside it, since each of them misleads alone. Of a sheet that was drawn by the judge's verdict only the share weighted by
-how often the judge gives each verdict says anything of its answers, so all else is left out.
+The share of equal verdicts comes first, with what it shows at the mark's confidence; kappa, weighted kappa and AC1
+stand beside it, since each of them misleads alone. Of a sheet that was drawn by the judge's verdict only the share
+weighted by how often the judge gives each verdict says anything of its answers, so all else is left out.
 """
 
 from __future__ import annotations
@@ -121,7 +121,12 @@ def _with(found: Numbers, **more: object) -> Numbers:
 
 
 def _plain(
-    sheet: Sheet, rows: Sequence[SheetRow], people: Sequence[int | None], table: list[list[int]], graded: int, equal: int
+    sheet: Sheet,
+    rows: Sequence[SheetRow],
+    people: Sequence[int | None],
+    table: list[list[int]],
+    graded: int,
+    equal: int,
 ) -> dict[str, object]:
     """Return what a sheet says that was drawn from all answers alike."""
     by_configuration: dict[str, list[int]] = {}

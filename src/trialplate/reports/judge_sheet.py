@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sheet on which a person grades answers: written as CSV, and read back from whatever a spreadsheet made of it.
 
-It is blind: no model, no repeat, nothing that the judge said. A cell that a spreadsheet would run as a formula, or turn
-into a number or a date, has an apostrophe in front, which is taken away again on reading. On reading, every text is held
-against what was committed: a grade is of the very answer that was drawn, or it is refused.
+It is blind: no model, no repeat, nothing that the judge said. A cell that a spreadsheet would run as a formula, or
+turn into a number or a date, has an apostrophe in front, which is taken away again on reading. On reading, every text
+is held against what was committed: a grade is of the very answer that was drawn, or it is refused.
 
 Source: docs/reference/cli.md, judge-check; RFC 4180.
 """
@@ -98,7 +98,7 @@ def sheet_rows(record: RecordView, sheet: Sheet) -> list[SheetRow]:
     for key in sheet.answers:
         end = ends[key]
         if key[1] not in cases or end.private.answer not in texts:
-            message = "the content of this run is withheld: its questions and answers cannot be shown or held to anything"
+            message = "the content of this run is withheld: its questions and answers cannot be shown"
             hint = "put its content.jsonl back into the run's folder"
             raise UsageError(message, where=f"runs/{record.run_id}", hint=hint, code="CONTENT")
         case, body = cases[key[1]], sheet.entry.body
@@ -181,7 +181,9 @@ def read_sheet(path: Path) -> list[GradedRow]:
         _, name, question, references, answer, verdict, _ = (cells[place] for place in places)
         rows.append(GradedRow(line, name.strip(), question, references, answer, verdict))
     if not rows:
-        raise SpecError("the sheet has no rows", where=f"{file}:1", hint="give the sheet as `judge-check sample` wrote it")
+        raise SpecError(
+            "the sheet has no rows", where=f"{file}:1", hint="give the sheet as `judge-check sample` wrote it"
+        )
     return rows
 
 

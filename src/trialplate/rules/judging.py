@@ -198,7 +198,9 @@ def scale_of(scorer: Scorer) -> Scale:
     words, spelled_out = {PASS: MICRO, FAIL: 0}, {MICRO: PASS, 0: FAIL}
     metrics = {scorer.metric: False} if cut is None else {}
     written = {word: word for word in words}
-    return Scale(words=words, written=written, spelled=spelled_out, metrics=metrics, cut=cut, passing=[(True, Fraction(1))])
+    return Scale(
+        words=words, written=written, spelled=spelled_out, metrics=metrics, cut=cut, passing=[(True, Fraction(1))]
+    )
 
 
 def _number(text: str) -> Fraction:
