@@ -16,6 +16,7 @@ from typer.main import get_command
 
 from trialplate import __version__
 from trialplate.cli import complete, parameters
+from trialplate.cli.judge_app import judge_app
 from trialplate.errors import EXIT_USAGE
 
 __all__ = ["app", "application"]
@@ -34,7 +35,6 @@ keys_app = typer.Typer(
     help="Signing keys: made here, kept outside of every project.", no_args_is_help=True, context_settings=HELP
 )
 ledger_app = typer.Typer(help="The project's ledger.", no_args_is_help=True, context_settings=HELP)
-judge_app = typer.Typer(help="A judge against a person's grades.", no_args_is_help=True, context_settings=HELP)
 app.add_typer(judge_app, name="judge-check")
 app.add_typer(keys_app, name="keys")
 app.add_typer(ledger_app, name="ledger")
@@ -333,54 +333,6 @@ def doctor(json: parameters.JsonOption = False, ledger: parameters.LedgerOption 
     from trialplate.cli.doctor import examine
 
     return examine(ledger, json)
-
-
-@judge_app.command("sample")
-def judge_sample(
-    run: parameters.RunArgument,
-    scorer: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", autocompletion=complete.judges, help="Which judge; needed if the run has several."
-        ),
-    ] = None,
-    count: Annotated[int, typer.Option(metavar="N", min=1, help="How many answers.")] = 20,
-    stratify: Annotated[
-        str | None, typer.Option(metavar="verdict", help="As many of each of the judge's verdicts; no evidence.")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there; grades.csv by default.")
-    ] = None,
-    bom: Annotated[bool, typer.Option("--bom", help="Begin with a byte-order mark, for Excel.")] = False,
-    json: parameters.JsonOption = False,
-    ledger: parameters.LedgerOption = None,
-) -> int:
-    """Log which answers are to be graded, and write them to a sheet."""
-    from trialplate.cli.judge_sample import SampleOptions, sample_answers
-
-    options = SampleOptions(scorer=scorer, count=count, stratify=stratify, output=output, bom=bom, json=json)
-    return sample_answers(run, options, ledger)
-
-
-@judge_app.command("score")
-def judge_score(
-    sheets: Annotated[
-        list[Path], typer.Argument(metavar="SHEET", help="The graded sheet; several, if several people graded it.")
-    ],
-    grader: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Who graded it, once for each file; public, and for ever.")
-    ] = None,
-    minimum: Annotated[
-        float | None,
-        typer.Option("--min", metavar="SHARE", min=0, max=1, help="Exit 1 unless the agreement is shown to be this."),
-    ] = None,
-    json: parameters.JsonOption = False,
-    ledger: parameters.LedgerOption = None,
-) -> int:
-    """Log the grades, and say how far people and judge agree."""
-    from trialplate.cli.judge_score import ScoreOptions, score_sheets
-
-    return score_sheets(sheets, ScoreOptions(graders=grader or (), minimum=minimum, json=json), ledger)
 
 
 @keys_app.command("new")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from trialplate.cli.judge_sample import refuse
+from trialplate.cli.judge_draw import refuse
 from trialplate.cli.waive import check_private
 from trialplate.engine.project import find_ledger, open_writer, verified_ledger
 from trialplate.errors import EXIT_DONE, EXIT_NEGATIVE, UsageError

@@ -399,10 +399,10 @@ LEDGER_TYPES: Mapping[str, type] = {
     "run.resume": Pin,
     "run.end": RunEnd,
     "waiver": Waiver,
+    "decision": Decision,
     "baseline": BaselineSet,
     "judge.sample": JudgeSheet,
     "judge.check": JudgeCheck,
-    "decision": Decision,
 }
 RECORD_TYPES: Mapping[str, type] = {
     "run.open": RunOpen,

@@ -38,7 +38,7 @@ class Disagreement:
     """An answer on which a person and the judge are not of one mind."""
 
     row: int
-    sample_id: str
+    row_id: str
     configuration: str
     case: str
     repeat: int
@@ -187,7 +187,7 @@ def _disagreements(
     return tuple(
         Disagreement(
             row=number,
-            sample_id=row.sample_id,
+            row_id=row.row_id,
             configuration=row.trial[0],
             case=row.trial[1],
             repeat=row.trial[2],

@@ -32,7 +32,7 @@ from trialplate.verify.judges import Sheet
 from trialplate.verify.record_view import RecordView
 
 __all__ = ["COLUMNS", "MOST_CELL", "GradedRow", "SheetRow", "entry_named", "read_sheet", "sheet_rows", "sheet_text"]
-__all__ += ["grades_in", "sample_id"]
+__all__ += ["grades_in", "row_id"]
 
 COLUMNS = ("row", "sample_id", "question", "references", "answer", "your_verdict", "note")
 MOST_CELL = 32_767
@@ -41,15 +41,16 @@ _MOST_BYTES = 256 * 1024 * 1024
 _ID = re.compile(r"s([0-9]{1,10})-[0-9a-f]{16}")
 _HIDDEN = "\ufeff\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 """What a spreadsheet drops or takes for a line end, and what lets a text look like another one."""
-_LIKELY_NUMBER = 40
-"""A text of at most so many characters with a digit in it may become a number or a date."""
+_TRUTHS = ("true", "false", "yes", "no")
+_LIKELY_NUMBER = (40, 4)
+"""A text of at most so many characters and words, with a digit in it, may become a number or a date."""
 
 
 @dataclass(frozen=True)
 class SheetRow:
     """An answer to be graded, as its row shows it."""
 
-    sample_id: str
+    row_id: str
     trial: TrialKey
     question: str
     references: str
@@ -63,7 +64,7 @@ class GradedRow:
     """A row as it was read back, with the line on which it begins."""
 
     line: int
-    sample_id: str
+    row_id: str
     question: str
     references: str
     answer: str
@@ -73,7 +74,7 @@ class GradedRow:
 # ------------------------------------------------------------------------------------------------------------ making
 
 
-def sample_id(seq: int, root: str, trial: TrialKey) -> str:
+def row_id(seq: int, root: str, trial: TrialKey) -> str:
     """Return what a row is called: the number of its sheet's entry, and a digest that tells nothing of the model.
 
     It begins with a letter, so that no spreadsheet takes it for a number.
@@ -104,7 +105,7 @@ def sheet_rows(record: RecordView, sheet: Sheet) -> list[SheetRow]:
         case, body = cases[key[1]], sheet.entry.body
         rows.append(
             SheetRow(
-                sample_id=sample_id(sheet.entry.seq, body.root, key),
+                row_id=row_id(sheet.entry.seq, body.root, key),
                 trial=key,
                 question=_question(case),
                 references="\n".join(_text(item) for item in case.references),
@@ -135,7 +136,7 @@ def sheet_text(rows: Sequence[SheetRow]) -> str:
     writer.writerow(COLUMNS)
     for number, row in enumerate(rows, 1):
         texts = [_cell(_shown(text)) for text in (row.question, row.references, row.answer)]
-        writer.writerow([number, row.sample_id, *texts, "", ""])
+        writer.writerow([number, row.row_id, *texts, "", ""])
     return out.getvalue()
 
 
@@ -153,11 +154,9 @@ def _shown(text: str) -> str:
 def _cell(text: str) -> str:
     """Return a text as a cell that stays a text."""
     guarded = safe(text)
-    short = len(text) <= _LIKELY_NUMBER and (any(char.isdigit() for char in text) or text.strip().lower() in _TRUTHS)
+    short = len(text) <= _LIKELY_NUMBER[0] and len(text.split()) <= _LIKELY_NUMBER[1]
+    short = short and (any(char.isdigit() for char in text) or text.strip().lower() in _TRUTHS)
     return "'" + text if guarded == text and short else guarded
-
-
-_TRUTHS = ("true", "false", "yes", "no")
 
 
 # ----------------------------------------------------------------------------------------------------------- reading
@@ -225,11 +224,11 @@ def entry_named(rows: Sequence[GradedRow], file: str) -> int:
     Raises:
         SpecError: a row names none, or the rows name several.
     """
-    named = {row.line: match[1] for row in rows if (match := _ID.fullmatch(row.sample_id))}
+    named = {row.line: match[1] for row in rows if (match := _ID.fullmatch(row.row_id))}
     hint = "give the sheet as `judge-check sample` wrote it, with only your_verdict and note filled in"
     for row in rows:
         if row.line not in named:
-            raise SpecError(f"{row.sample_id[:40]!r} is no sample_id", where=f"{file}:{row.line}", hint=hint)
+            raise SpecError(f"{row.row_id[:40]!r} is no sample_id", where=f"{file}:{row.line}", hint=hint)
         if named[row.line] != named[rows[0].line]:
             raise SpecError("this row is of another sheet than the first", where=f"{file}:{row.line}", hint=hint)
     return int(named[rows[0].line])
@@ -245,7 +244,7 @@ def grades_in(given: Sequence[GradedRow], rows: Sequence[SheetRow], written: dic
         SpecError: an id that is unknown, repeated or missing, a text that is another one, a word that is no verdict;
             every such line is named, and nothing is taken.
     """
-    by_id = {row.sample_id: row for row in rows}
+    by_id = {row.row_id: row for row in rows}
     found: dict[str, str] = {}
     problems: list[tuple[int, str]] = []
     lines: dict[str, int] = {}
@@ -253,9 +252,9 @@ def grades_in(given: Sequence[GradedRow], rows: Sequence[SheetRow], written: dic
         problem = _problem(row, by_id, lines, written)
         if problem is not None:
             problems.append((row.line, problem))
-        lines.setdefault(row.sample_id, row.line)
-        found[row.sample_id] = written.get(word_key(row.verdict), "")
-    missing = [row.sample_id for row in rows if row.sample_id not in lines]
+        lines.setdefault(row.row_id, row.line)
+        found[row.row_id] = written.get(word_key(row.verdict), "")
+    missing = [row.row_id for row in rows if row.row_id not in lines]
     if missing:
         last = given[-1].line if given else 1
         shown = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
@@ -263,15 +262,15 @@ def grades_in(given: Sequence[GradedRow], rows: Sequence[SheetRow], written: dic
         problems.append((last, f"{len(missing)} {number} missing: {shown}; leave your_verdict blank instead"))
     if problems:
         _refuse(problems, file)
-    return [found[row.sample_id] for row in rows]
+    return [found[row.row_id] for row in rows]
 
 
 def _problem(row: GradedRow, by_id: dict[str, SheetRow], lines: dict[str, int], written: dict[str, str]) -> str | None:
-    asked = by_id.get(row.sample_id)
+    asked = by_id.get(row.row_id)
     if asked is None:
-        return f"{row.sample_id[:40]} is no row of this sheet"
-    if row.sample_id in lines:
-        return f"{row.sample_id} stands on line {lines[row.sample_id]} already"
+        return f"{row.row_id[:40]} is no row of this sheet"
+    if row.row_id in lines:
+        return f"{row.row_id} stands on line {lines[row.row_id]} already"
     for name in ("question", "references", "answer"):
         if not _same(getattr(row, name), getattr(asked, name)):
             return f"the {name} is not the one that was drawn"

@@ -202,5 +202,8 @@ def _numbers_json(numbers: Numbers) -> dict[str, Json]:
         shown[name] = None if pair is None else list(pair)
     for name in ("by_configuration", "by_verdict"):
         shown[name] = {key: list(pair) for key, pair in shown[name].items()}
-    shown["disagreements"] = [dict(item.__dict__) for item in numbers.disagreements]
+    shown["disagreements"] = [
+        {"sample_id" if name == "row_id" else name: part for name, part in item.__dict__.items()}
+        for item in numbers.disagreements
+    ]
     return shown

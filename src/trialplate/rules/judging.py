@@ -145,7 +145,7 @@ class Scale(Value):
     words: Mapping[str, int]
     """What a person may write, as `word_key` gives it, and its value."""
     written: Mapping[str, str]
-    """The same as the plan spells it."""
+    """The same as the plan spells it, the best first."""
     spelled: Mapping[int, str]
     """Each value in words."""
     metrics: Mapping[str, bool] = {}
@@ -186,7 +186,7 @@ def scale_of(scorer: Scorer) -> Scale:
         needed = [(own.get(name, False), _number(least), name) for name, least in settings["pass_when"].items()]
         return Scale(
             words={word_key(word): value for word, value in weights.items()},
-            written={word_key(word): word for word in weights},
+            written={word_key(word): word for words in spelled.values() for word in words},
             spelled={value: "/".join(words) for value, words in spelled.items()},
             metrics={name: fully for name, fully in own.items() if fully or name == scorer.metric},
             passing=[(fully, least) for fully, least, name in needed if fully or name == scorer.metric],

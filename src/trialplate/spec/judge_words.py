@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from trialplate.record.matrix import FULLY
-
-__all__ = ["ASKS", "DATA", "FULLY", "KNOWN_METRICS", "PLACEHOLDER", "PLACEHOLDERS", "RULES", "SCHEMA_RULES", "VERDICTS"]
+__all__ = ["ASKS", "DATA", "KNOWN_METRICS", "PLACEHOLDER", "PLACEHOLDERS", "RULES", "SCHEMA_RULES", "VERDICTS"]
 __all__ += ["DEFAULT_FORMAT", "DEFAULT_PASSING", "SCORE_RULES", "word_key"]
 
 ASKS = 2

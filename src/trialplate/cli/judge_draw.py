@@ -30,7 +30,7 @@ from trialplate.verify.procedure import Verified, verify
 from trialplate.verify.record_view import RecordView
 from trialplate.verify.text import report_lines, visible
 
-__all__ = ["SampleOptions", "refuse", "sample_answers"]
+__all__ = ["DrawOptions", "refuse", "draw_answers"]
 
 GRADES = "grades.csv"
 _MOST_GRADES = 64_000
@@ -38,7 +38,7 @@ _MOST_GRADES = 64_000
 
 
 @dataclass(frozen=True)
-class SampleOptions:
+class DrawOptions:
     """What the command line said."""
 
     scorer: str | None = None
@@ -49,7 +49,7 @@ class SampleOptions:
     json: bool = False
 
 
-def sample_answers(name: str, options: SampleOptions, ledger: Path | None) -> int:
+def draw_answers(name: str, options: DrawOptions, ledger: Path | None) -> int:
     """Log a sheet and write it; returns the exit code."""
     if options.stratify not in (None, "verdict"):
         hint = "leave --stratify out, or write --stratify verdict"
@@ -105,7 +105,7 @@ def _judge(record: RecordView, wanted: str | None) -> Scorer:
     raise UsageError(f"no judge {wanted!r}" if wanted else f"this run has {len(names)} judges", hint=hint)
 
 
-def _sheet(view: LedgerView, record: RecordView, options: SampleOptions) -> tuple[Sheet, bool]:
+def _sheet(view: LedgerView, record: RecordView, options: DrawOptions) -> tuple[Sheet, bool]:
     """Return the sheet that was logged for this very question, or a new one, and whether it is new.
 
     Raises:
@@ -179,7 +179,7 @@ def _write(path: Path, data: bytes) -> None:
         raise
 
 
-def _say(sheet: Sheet, rows: list[SheetRow], output: Path, fresh: bool, options: SampleOptions) -> None:
+def _say(sheet: Sheet, rows: list[SheetRow], output: Path, fresh: bool, options: DrawOptions) -> None:
     """Print what was drawn, and warn of what a person should know before grading."""
     body: JudgeSheet = sheet.entry.body
     if len(rows) < body.count:
