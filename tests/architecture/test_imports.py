@@ -109,7 +109,7 @@ def test_only_one_module_decides() -> None:
         and isinstance(node.func, ast.Name)
         and node.func.id in ("RuleResult", "Evaluation")
     }
-    assert makers == {"rules/passmark.py", "rules/choose.py"}
+    assert makers == {"rules/passmark.py", "rules/told.py"}
 
 
 def test_what_decides_never_reads_the_index() -> None:

@@ -15,6 +15,7 @@ from trialplate.record.entries import Money, TrialStart, Usage
 from trialplate.record.matrix import narrow
 from trialplate.record.values import Choose, MatrixLine, Plan, Pricing, Rule, Selector
 from trialplate.rules.cells import Board
+from trialplate.rules.circumstances import Circumstances
 from trialplate.rules.passmark import Evaluation, evaluate_all
 
 __all__ = ["Entrant", "by_rates", "choice_of", "choosing", "compete", "plan_for"]
@@ -121,7 +122,7 @@ def compete(
     board = Board()
     for item in entrants:
         fill(board, item)
-    return evaluate_all(plan, narrow(plan, None), board, selection="full", finished=True)
+    return evaluate_all(plan, narrow(plan, None), board, Circumstances())
 
 
 def choice_of(results: Mapping[str, Evaluation]) -> Choice:

@@ -23,6 +23,7 @@ from trialplate.record.values import (
     Verdicts,
 )
 from trialplate.rules.cells import Board
+from trialplate.rules.circumstances import Circumstances
 from trialplate.rules.passmark import Evaluation, evaluate
 
 NAME = "m"
@@ -144,6 +145,7 @@ def judged(
     plan: Plan | None = None,
     selection: str = "full",
     finished: bool = True,
+    given: Circumstances | None = None,
     **fields: Any,
 ) -> Evaluation:
     """Evaluate rules over rows of results; the plan has as many cases and repeats as the rows."""
@@ -151,7 +153,11 @@ def judged(
     made = plan or plan_of(len(rows), *rules, repeats=repeats, **fields)
     metric = made.scorers[0].metric
     return evaluate(
-        made, narrow(made, None), NAME, board_of(rows, metric=metric), selection=selection, finished=finished
+        made,
+        narrow(made, None),
+        NAME,
+        board_of(rows, metric=metric),
+        given or Circumstances(selection=selection, finished=finished),
     )
 
 

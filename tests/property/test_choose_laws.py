@@ -16,7 +16,9 @@ from small_runs import NAME, Repeat, at_least, at_most, board_of, case, plan_of
 from trialplate.record.matrix import narrow
 from trialplate.record.values import Choose, Plan, PlanCase, Rule, Selector
 from trialplate.rules.cells import Board
-from trialplate.rules.passmark import Evaluation, evaluate, evaluate_all, groups_of
+from trialplate.rules.circumstances import Circumstances
+from trialplate.rules.passmark import Evaluation, evaluate, evaluate_all
+from trialplate.rules.ruling import groups_of
 
 UNKNOWN = ("error", "lost", "skipped", None)
 THRESHOLDS = ("0", "0.25", "0.333333", "0.5", "0.75", "1")
@@ -52,7 +54,7 @@ copied = st.builds(
 
 def one(plan: Plan, board: Board) -> Any:
     """Return what the only rule comes to."""
-    (result,) = evaluate(plan, narrow(plan, None), NAME, board, selection="full", finished=True).rules
+    (result,) = evaluate(plan, narrow(plan, None), NAME, board, Circumstances()).rules
     return result
 
 
@@ -250,7 +252,7 @@ def test_order_of_the_trials_changes_nothing(
 
 
 def _all(plan: Plan, board: Board) -> Mapping[str, Evaluation]:
-    return evaluate_all(plan, narrow(plan, None), board, selection="full", finished=True)
+    return evaluate_all(plan, narrow(plan, None), board, Circumstances())
 
 
 @settings(max_examples=150)

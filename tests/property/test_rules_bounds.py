@@ -36,6 +36,7 @@ from trialplate.record.entries import Call, TrialEnd, TrialKey, TrialStart
 from trialplate.record.matrix import narrow
 from trialplate.record.values import Json, MatrixLine, Plan, Retry, Rule, Selector
 from trialplate.rules.cells import MICRO, Board
+from trialplate.rules.circumstances import Circumstances
 from trialplate.rules.passmark import Evaluation, evaluate
 from trialplate.runners.base import Answer, Failure, Request
 from trialplate.scorers.text_match import make_exact
@@ -71,7 +72,7 @@ def plan_for(rows: list[list[Repeat]], rule: Rule, fold: str, errors: str = "bou
 
 def decided(plan: Plan, board: Board) -> Evaluation:
     """Evaluate a complete full run."""
-    return evaluate(plan, narrow(plan, None), NAME, board, selection="full", finished=True)
+    return evaluate(plan, narrow(plan, None), NAME, board, Circumstances())
 
 
 def completions(rows: list[list[Repeat]]) -> list[list[list[Repeat]]]:

@@ -70,6 +70,8 @@ class EvidenceResult(Value):
     met: bool
     wanted: str
     found: str
+    lower: Rounded | None = None
+    """Of a judge: the lower bound of its agreement with people."""
 
 
 class AttemptResult(Value):
@@ -119,7 +121,7 @@ class Cut(Value):
     """That a decision is too long for a line: what it leaves out is bound by a digest."""
 
     digest: Digest
-    """SHA-256 of the canonical bytes of the whole decision, without this field."""
+    """SHA-256 of the canonical bytes of the whole decision, without this field and without `lower` and `upper`."""
     reasons: Count
     rules: Count
     copies: Count

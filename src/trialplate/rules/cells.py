@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import get_args
 
 from trialplate.record.entries import DECIDED, OUTCOMES, Counts, OwnCause, TrialEnd, TrialKey, TrialStart
@@ -99,18 +100,23 @@ class Cell:
         "declared",
         "helper_nano",
         "helper_unknown",
+        "input_tokens",
         "latency_ms",
         "lost",
         "metrics",
         "outcome",
+        "output_tokens",
         "reasked",
         "received",
         "replayed",
         "replies",
         "retrying",
         "running",
+        "said",
+        "uncounted",
         "unpriced",
         "verdict",
+        "wall_ms",
         "was_reasked",
     )
 
@@ -142,6 +148,13 @@ class Cell:
         self.declared = False
         """An attempt's tokens were counted by the thing under test itself."""
         self.latency_ms = 0
+        self.wall_ms = 0
+        """Of all attempts together, as are the tokens."""
+        self.input_tokens = 0
+        self.output_tokens = 0
+        self.uncounted = False
+        """An attempt that was answered, or may have been, says nothing of its tokens."""
+        self.said: Mapping[str, int] = {}
 
     @property
     def known(self) -> bool:
@@ -168,6 +181,28 @@ class Cell:
         if self.running or metric not in self.metrics:
             return None
         return micro(self.metrics[metric])
+
+    def measure(self, name: str, *, declared: bool) -> Fraction | None:
+        """Return what was measured of the trial: seconds, units of the currency, tokens; None while unknown.
+
+        Args:
+            name: one of `quantities.MEASURES`.
+            declared: take tokens and costs that are the word of the thing under test.
+        """
+        if not self.known:
+            return None
+        if name == "wall_s":
+            return Fraction(self.wall_ms, 1000)
+        if name == "latency_s":
+            return Fraction(self.latency_ms, 1000)
+        if self.declared and not declared:
+            return None
+        if name == "cost":
+            return None if self.unpriced or self.cost_unknown else Fraction(self.cost_nano, 10**9)
+        if self.uncounted:
+            return None
+        tokens = {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
+        return Fraction(tokens.get(name, self.input_tokens + self.output_tokens))
 
 
 class Board:
@@ -206,7 +241,14 @@ class Board:
             return f"attempt {body.attempt} ends without having begun"
         cell.running, cell.retrying = False, body.retry
         cell.outcome, cell.cause, cell.verdict = body.outcome, body.cause, body.verdict
-        cell.metrics = body.metrics
+        cell.metrics, cell.said = body.metrics, body.said
+        cell.wall_ms += body.wall_ms
+        usage = body.usage
+        if usage is not None and usage.input is not None and usage.output is not None:
+            cell.input_tokens += usage.input
+            cell.output_tokens += usage.output
+        elif body.answer_of is None and (body.outcome in DECIDED or body.received):
+            cell.uncounted = True
         wrong = None
         replayed = any(call.replayed for call in (*body.calls, *body.helper_calls))
         replies, held = body.private.replies, {} if body.answer_of is None else cell.replies

@@ -10,20 +10,21 @@ Source: docs/formats/pass-mark.md, clause 6.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
-from trialplate.record.decisions import Choice, Contender, Result, RuleResult
+from trialplate.record.decisions import Choice, Contender, Result
 from trialplate.record.frozen import Value
-from trialplate.record.values import Choose, PassMark, Pricing
+from trialplate.record.values import Choose, Pricing
 from trialplate.rules.cells import Cell
-from trialplate.rules.quantities import Span, fraction_text
+from trialplate.rules.quantities import CaseValue, Span, fraction_text, measured_cases, span_over
+from trialplate.rules.rivals import as_rival
+from trialplate.rules.ruling import Ruling
+from trialplate.rules.shown import Shown, judged_by, rounded, shown_difference
+from trialplate.rules.told import Told, between, least, nothing
 
-__all__ = ["Standing", "cost_per_trial", "doubtful", "median_latency", "pick", "within"]
-
-DOUBTFUL = frozenset({"rejected_request", "timeout"})
-"""Causes that a bad setting brings about: of a rival, such a cell is unknown."""
+__all__ = ["Contest", "Standing", "cost_per_trial", "median_latency"]
 
 _Extremes = tuple[Fraction, Fraction | None]
 """The least and the most that a number may be; None is without limit."""
@@ -36,6 +37,8 @@ class Standing(Value):
     candidate: bool
     comparable: bool
     """It was asked every one of these cases."""
+    own_cases: Sequence[CaseValue]
+    rival_cases: Sequence[CaseValue]
     own: Span
     """Its score, unknown cells as the mark says."""
     rival: Span
@@ -46,11 +49,6 @@ class Standing(Value):
     cost: tuple[Fraction, Fraction | None]
     currency: str | None
     latency_ms: int | None
-
-
-def doubtful(cell: Cell) -> bool:
-    """Say whether a rival's failure may lie in how it was asked, or in what its plan says that it takes."""
-    return cell.cause in DOUBTFUL or cell.incompatible
 
 
 def cost_per_trial(pricing: Pricing | None, cells: Sequence[Cell | None], declared: bool) -> _Extremes:
@@ -83,81 +81,184 @@ def median_latency(cells: Sequence[Cell | None]) -> int | None:
 # ---------------------------------------------------------------------------------------------------- the reference
 
 
-def within(mark: PassMark, standings: Mapping[str, Standing], name: str) -> RuleResult | None:
-    """Return how a configuration stands to the reference, as a rule over the difference of their scores.
+class Contest:
+    """The configurations of a run side by side, over the cases that `choose` speaks of."""
 
-    None if the mark has no such demand. A configuration that was not asked every case cannot be compared.
-    """
-    choose, me = mark.choose, standings[name]
-    if choose is None:
-        return None
-    if not me.comparable:
-        return _related("inconclusive", "coverage_differs", me.own)
-    if choose.within is None:
-        return None
-    if choose.against == "best":
-        rivals = [item for item in standings.values() if item is not me and _counts(item, mark)]
-    else:
-        reference = standings.get(choose.against)
-        if reference is None or not reference.comparable:
-            return _related("inconclusive", "reference_differs", me.own)
-        rivals = [] if reference is me else [reference]
+    def __init__(self, ruling: Ruling) -> None:
+        """Take what the rules come to. The mark has a `choose`."""
+        if ruling.mark.choose is None:
+            raise ValueError("the mark chooses nothing")
+        self.ruling, self.mark, self.choose = ruling, ruling.mark, ruling.mark.choose
+        self.standings = self._standings()
+        self._within: dict[str, Told | None] = {}
+
+    def _standings(self) -> dict[str, Standing]:
+        """Return the numbers of every configuration."""
+        ruling, choose, mark = self.ruling, self.choose, self.mark
+        wanted = measured_cases(choose.of, ruling.matrix)
+        fold, declared = ruling.plan.verdict.case, mark.declared_usage == "accept"
+        found = {}
+        for item in ruling.plan.configurations:
+            if item.name not in ruling.rows:
+                continue
+            row = [(case, repeats) for case, repeats in ruling.rows[item.name] if case in wanted]
+            floors: Result = "pass"
+            if choose.best_among == "floors_met":
+                floors = least(ruling.rule(item.name, rule, rival=True).result for rule in mark.rules)
+            cells = [cell for _, repeats in row for cell in repeats]
+            ours = ruling.values(item.name, choose.of, fold, mark.errors)
+            theirs = ruling.values(item.name, choose.of, fold, "bound", rival=True)
+            own, rival = ([made[case] for case, _ in row] for made in (ours, theirs))
+            found[item.name] = Standing(
+                name=item.name,
+                candidate=item.role == "candidate",
+                comparable=len(row) == len(wanted),
+                own_cases=own,
+                rival_cases=rival,
+                own=span_over(own),
+                rival=span_over(rival),
+                floors=floors,
+                answered=any(cell is not None and cell.known for _, repeats in as_rival(row) for cell in repeats),
+                cost=cost_per_trial(item.pricing, cells, declared),
+                currency=item.pricing.currency if item.pricing is not None else "USD",
+                latency_ms=median_latency(cells),
+            )
+        return found
+
+    # ------------------------------------------------------------------------------------------------ the reference
+
+    def within(self, name: str) -> Told | None:
+        """Return how a configuration stands to the reference, as a rule over the difference of their scores.
+
+        None if the mark has no such demand. A configuration that was not asked every case cannot be compared.
+        """
+        if name not in self._within:
+            self._within[name] = self._stands(self.standings[name])
+        return self._within[name]
+
+    def _stands(self, me: Standing) -> Told | None:
+        choose = self.choose
+        counts = {"cells": me.own.cells, "cases": me.own.cases, "unknown": me.own.unknown}
+        if not me.comparable:
+            return nothing({**counts, "reason": "coverage_differs"})
+        if choose.within is None:
+            return None
+        if choose.against == "best":
+            rivals = [item for item in self.standings.values() if item is not me and self._counts(item)]
+        else:
+            reference = self.standings.get(choose.against)
+            if reference is None or not reference.comparable:
+                return nothing({**counts, "reason": "reference_differs"})
+            rivals = [] if reference is me else [reference]
+        if me.own.low is None or me.own.high is None:
+            return nothing({**counts, "reason": "no_metric"})
+        fields = {**counts, "threshold": fraction_text(-Fraction(choose.within))}
+        if choose.basis == "bound":
+            return self._shown(me, rivals, fields)
+        return self._measured(me, rivals, fields)
+
+    def _counts(self, rival: Standing) -> bool:
+        """Say whether a rival may be the best one."""
+        absent = self.mark.absent_rivals == "drop" and not rival.answered
+        return rival.comparable and rival.floors != "fail" and not absent
+
+    def _measured(self, me: Standing, rivals: Sequence[Standing], fields: Mapping[str, Any]) -> Told:
+        """Compare the measured scores as they are."""
+        low, high = _distances(me, rivals)
+        threshold = -Fraction(self.choose.within or "0")
+        worst: Result = "pass" if low is None or low >= threshold else "fail"
+        best: Result = "fail" if high is not None and high < threshold else "pass"
+        result = between(worst, best)
+        met = "met" if low is not None else "no_rival"
+        reason = {"pass": met, "fail": "below", "inconclusive": "unknown_cells"}[result]
+        ends = {"low": fraction_text(low), "high": fraction_text(high)}
+        return Told(result, worst, best, {**fields, **ends, "reason": reason})
+
+    def _shown(self, me: Standing, rivals: Sequence[Standing], fields: Mapping[str, Any]) -> Told:
+        """Ask whether the cases show, against every rival, that it is no further away; each with its part of alpha."""
+        low, high = _distances(me, rivals)
+        ends = {"low": fraction_text(low), "high": fraction_text(high)}
+        if not rivals:
+            return Told("pass", "pass", "pass", {**fields, "reason": "no_rival"})
+        alpha = self.ruling.alpha(me.name, rivals=self._wrong_ones())
+        threshold = -Fraction(self.choose.within or "0")
+        found = [self._beside(me, rival, alpha) for rival in rivals]
+        worst = [judged_by(item.worst, threshold, floor=True) for item in found]
+        # A rival that may yet fail its own rules stands in the way, and never shows that somebody is too far away.
+        firm = [rival.floors == "pass" for rival in rivals]
+        best = [judged_by(item.best, threshold, floor=True) for item in found]
+        softened: list[Result] = [
+            "inconclusive" if word == "fail" and not sure else word for (word, _), sure in zip(best, firm, strict=True)
+        ]
+        least_worst, least_best = least(word for word, _ in worst), least(softened)
+        result = between(least_worst, least_best)
+        reason = next((why for word, why in worst if word == least_worst), "straddles")
+        fields = {
+            **fields,
+            **ends,
+            "reason": reason if least_worst == least_best else "unknown_cells",
+            "alpha": fraction_text(alpha),
+            "lower": rounded(min(min(item.worst[0], item.best[0]) for item in found)),
+            "upper": rounded(min(max(item.worst[1], item.best[1]) for item in found)),
+            "units": min(item.units for item in found),
+        }
+        return Told(result, least_worst, least_best, fields)
+
+    def _wrong_ones(self) -> int:
+        """Return among how many configurations a wrong one could be taken for near enough.
+
+        All candidates but the reference; where that may be a comparison, all of them.
+        """
+        items = self.ruling.plan.configurations
+        number = sum(item.role == "candidate" for item in items)
+        if self.choose.against == "best":
+            outside = any(item.role == "comparison" for item in items)
+        else:
+            outside = any(item.name == self.choose.against and item.role == "comparison" for item in items)
+        return max(1, number if outside else number - 1)
+
+    def _beside(self, me: Standing, rival: Standing, alpha: Fraction) -> Shown:
+        pairs = [pair for pair in zip(me.own_cases, rival.rival_cases, strict=True) if pair[0].weight]
+        mine, other = [own for own, _ in pairs], [item for _, item in pairs]
+        trials = (me.own.cells, rival.rival.cells)
+        return shown_difference(mine, other, self.mark, self.ruling.units, alpha, trials)
+
+    # --------------------------------------------------------------------------------------------------- the choice
+
+    def pick(self, eligible: Mapping[str, Result], hopeful: Container[str]) -> Choice:
+        """Return which of the candidates that pass is chosen: one that comes before every other that may pass.
+
+        Args:
+            eligible: whether each passes by its own results.
+            hopeful: those of which it is open and that may pass once what is unknown is known. Under a bound the
+                others that are open are not shown to pass, whatever comes, and stand in nobody's way.
+        """
+        made = pick(self.choose, self.standings, eligible, hopeful)
+        return made if made.chosen is not None else made.replace(keep=self.choose.keep)
+
+
+def _distances(me: Standing, rivals: Sequence[Standing]) -> tuple[Fraction | None, Fraction | None]:
+    """Return how far a score is above the highest rival's, at least and at most; None is that no rival says so."""
     most = [item.rival.high for item in rivals if item.rival.high is not None]
-    least = [item.rival.low for item in rivals if item.rival.low is not None and item.floors == "pass"]
-    if me.own.low is None or me.own.high is None:
-        return _related("inconclusive", "no_metric", me.own)
-    threshold = -Fraction(choose.within)
-    low = me.own.low - max(most) if most else None
-    high = me.own.high - max(least) if least else None
-    result: Result = "inconclusive"
-    if low is None or low >= threshold:
-        result = "pass"
-    elif high is not None and high < threshold:
-        result = "fail"
-    reason = {"pass": "met" if most else "no_rival", "fail": "below", "inconclusive": "unknown_cells"}[result]
-    return _related(result, reason, me.own, threshold, low, high)
-
-
-def _counts(rival: Standing, mark: PassMark) -> bool:
-    """Say whether a rival may be the best one."""
-    absent = mark.absent_rivals == "drop" and not rival.answered
-    return rival.comparable and rival.floors != "fail" and not absent
-
-
-def _related(
-    result: Result,
-    reason: str,
-    span: Span,
-    threshold: Fraction | None = None,
-    low: Fraction | None = None,
-    high: Fraction | None = None,
-) -> RuleResult:
-    return RuleResult(
-        id="within",
-        result=result,
-        reason=reason,
-        threshold=fraction_text(threshold),
-        low=fraction_text(low),
-        high=fraction_text(high),
-        cells=span.cells,
-        cases=span.cases,
-        unknown=span.unknown,
-    )
+    fewest = [item.rival.low for item in rivals if item.rival.low is not None and item.floors == "pass"]
+    low, high = me.own.low, me.own.high
+    if low is None or high is None:
+        return None, None
+    return (low - max(most) if most else None), (high - max(fewest) if fewest else None)
 
 
 # ------------------------------------------------------------------------------------------------------- the choice
 
 
-def pick(choose: Choose, standings: Mapping[str, Standing], eligible: Mapping[str, Result]) -> Choice:
-    """Return which of the candidates that pass is chosen: one that comes before every other that may pass.
-
-    Args:
-        standings: in the order of the plan.
-        eligible: whether each passes by its own results.
-    """
-    there = [
-        item for item in standings.values() if item.candidate and item.comparable and eligible[item.name] != "fail"
-    ]
+def pick(
+    choose: Choose, standings: Mapping[str, Standing], eligible: Mapping[str, Result], hopeful: Container[str]
+) -> Choice:
+    """Return the choice; arguments as of `Contest.pick`, with the standings in the order of the plan."""
+    bound = choose.basis == "bound"
+    may_be = {name for name, word in eligible.items() if word == "inconclusive" and (name in hopeful or not bound)}
+    running = {name for name, word in eligible.items() if word == "pass"} | may_be
+    there = [item for item in standings.values() if item.candidate and item.comparable and item.name in running]
+    shut_out = any(item.candidate and eligible[item.name] == "inconclusive" for item in standings.values())
     keys = {item.name: _keys(choose, item, index) for index, item in enumerate(standings.values())}
     sure = [item.name for item in there if eligible[item.name] == "pass"]
     possible = tuple(
@@ -168,7 +269,7 @@ def pick(choose: Choose, standings: Mapping[str, Standing], eligible: Mapping[st
     result: Literal["chosen", "none", "open"] = "open"
     chosen = None
     if not there:
-        result, reason = "none", "none_eligible"
+        result, reason = "none", "none_shown" if shut_out and bound else "none_eligible"
     elif any(name not in sure for name in possible):
         reason = "eligibility_open"
     elif len(possible) == 1 and keys[possible[0]][0][1] is not None:

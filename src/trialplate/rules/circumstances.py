@@ -52,8 +52,8 @@ class Circumstances(Value):
     """full or pilot; a pilot never decides."""
     finished: bool = True
     """The run was closed as complete, and the ledger says that it ended."""
-    attempt: int = 1
-    """Which attempt at this it is: 1 is the first."""
+    attempts: Mapping[str, int] = {}
+    """Which attempt at each configuration it is; 1, the first, where none is told."""
     grades: Mapping[str, Grades] = {}
     """By judge, as the plan's scorers are called; one that was never checked is not there."""
     baseline: Former | None = None

@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a rule measures: shares and means over cells, with unknown cells at their two extremes, in exact fractions.
+"""What a rule measures: a value for each case, and the mean of them, with unknown cells at their two extremes.
 
-Nothing is compared and nothing decided here.
+Everything is an exact fraction. Nothing is compared and nothing decided here. Quantities that no mean of cases is
+(percentiles, costs, macro-F1) are in `amounts`.
+
+A quantity is named by a text:
+
+    METRIC, trial_pass_rate, case_pass_rate, error_rate
+    pass_at:K, pass_hat:K         over K of a case's repeats
+    accuracy:METRIC               of a label scorer
+    share:MEASURE:LIMIT           of trials whose measure is within the limit
+    p50:MEASURE and p90, p95, p99; cost:PER; tokens:PER; macro_f1:METRIC; agreement:SCORER
 
 Source: docs/formats/pass-mark.md, clauses 2 and 3.
 """
@@ -9,26 +18,33 @@ Source: docs/formats/pass-mark.md, clauses 2 and 3.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import comb
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from trialplate.record.frozen import Value
 from trialplate.record.matrix import Matrix
 from trialplate.rules.cells import MICRO, Cell
 
 __all__ = [
+    "MEASURES",
     "RATES",
+    "CaseValue",
     "Fold",
     "Row",
     "Span",
     "case_passes",
+    "cases_of",
     "draws_of",
     "fraction_text",
-    "mean_extremes",
+    "is_pooled",
+    "kind_of",
+    "mean_of",
     "measured_cases",
+    "measured_in",
     "span_of",
+    "span_over",
     "within_draws",
 ]
 
@@ -36,10 +52,31 @@ RATES = ("trial_pass_rate", "case_pass_rate", "error_rate")
 """Quantities that are always there."""
 DRAWS = re.compile(r"(pass_at|pass_hat):([1-9][0-9]{0,2})")
 """Quantities over k of a case's repeats: the chance that any of them passes, or that all of them do."""
+MEASURES = ("wall_s", "latency_s", "cost", "tokens", "input_tokens", "output_tokens")
+"""What is measured of a trial besides its metrics: seconds, units of the currency, tokens; of all its attempts."""
+KINDS = re.compile(
+    rf"(?P<share>share):({'|'.join(MEASURES)}):(0|[1-9][0-9]{{0,11}})(\.[0-9]{{1,12}})?"
+    rf"|(?P<percentile>p50|p90|p95|p99):({'|'.join(MEASURES)})"
+    r"|(?P<per>cost|tokens):(per_case|per_trial|per_passed|total)"
+    r"|(?P<label>accuracy|macro_f1):.+|(?P<agreement>agreement):.+"
+)
 
 Fold = Literal["all", "majority", "any"]
 Row = list[tuple[str, list[Cell | None]]]
 """Cases of one configuration with their repeats; None is a trial that never began."""
+
+
+class CaseValue(NamedTuple):
+    """What one case comes to: between low / of and high / of, both in [0,1]."""
+
+    case: str
+    low: int
+    high: int
+    of: int
+    weight: int
+    """How much it counts in the mean: 1, or its cells where the quantity is a share of trials; 0 if none is left."""
+    cells: int
+    unknown: int
 
 
 class Span(Value, kw_only=False):
@@ -63,15 +100,72 @@ def draws_of(quantity: str | None) -> int | None:
     return int(found[2]) if found else None
 
 
+def kind_of(quantity: str | None) -> str:
+    """Return what a quantity is: `mean` of cases, or `percentile`, `cost`, `tokens`, `macro_f1` or `agreement`."""
+    found = KINDS.fullmatch(quantity or "")
+    if found is None:
+        return "mean"
+    if found["percentile"]:
+        return "percentile"
+    word = str(found["share"] or found["per"] or found["label"] or found["agreement"])
+    return "mean" if word in ("share", "accuracy") else word
+
+
+def measured_in(quantity: str | None) -> str | None:
+    """Return the metric that a quantity is about, None of one that every case has."""
+    text = quantity or ""
+    if text in RATES or draws_of(text) or not text:
+        return None
+    found = KINDS.fullmatch(text)
+    if found is None:
+        return text
+    return text.partition(":")[2] if found["label"] else None
+
+
 def measured_cases(quantity: str, matrix: Matrix) -> set[str]:
     """Return the ids of the cases that a quantity speaks of: a metric, of those that its scorers apply to."""
-    if quantity in RATES or draws_of(quantity):
+    metric = measured_in(quantity)
+    if metric is None:
         return {case.id for case in matrix.cases}
-    return {case.id for case in matrix.cases if any(quantity in s.metrics for s in matrix.applicable(case))}
+    return {case.id for case in matrix.cases if any(metric in s.metrics for s in matrix.applicable(case))}
 
 
-def span_of(quantity: str, row: Row, fold: Fold, errors: str, *, ceiling: bool = False) -> Span:
-    """Return the extremes of a quantity over the cases of a row.
+# --------------------------------------------------------------------------------------------------- of each case
+
+
+def span_of(quantity: str, row: Row, fold: Fold, errors: str, *, ceiling: bool = False, declared: bool = False) -> Span:
+    """Return the extremes of the mean of a quantity over the cases of a row; arguments as of `cases_of`."""
+    return span_over(cases_of(quantity, row, fold, errors, ceiling=ceiling, declared=declared))
+
+
+def span_over(values: Sequence[CaseValue]) -> Span:
+    """Return the extremes of the mean of a quantity whose values for the cases are known."""
+    low, high = mean_of(values)
+    cells, unknown = sum(item.cells for item in values), sum(item.unknown for item in values)
+    return Span(low, high, cells, sum(1 for item in values if item.weight), unknown)
+
+
+def mean_of(values: Sequence[CaseValue]) -> tuple[Fraction | None, Fraction | None]:
+    """Return the weighted mean over cases of their lows, and of their highs; None of no case."""
+    whole = sum(item.weight for item in values)
+    if not whole:
+        return None, None
+    low: dict[int, int] = {}
+    high: dict[int, int] = {}
+    for _, least, most, of, weight, _, _ in values:  # by denominator: one fraction for each, and not one for each case
+        low[of] = low.get(of, 0) + least * weight
+        high[of] = high.get(of, 0) + most * weight
+    return _total(low) / whole, _total(high) / whole
+
+
+def _total(sums: Mapping[int, int]) -> Fraction:
+    return sum((Fraction(number, of) for of, number in sums.items()), Fraction(0))
+
+
+def cases_of(
+    quantity: str, row: Row, fold: Fold, errors: str, *, ceiling: bool = False, declared: bool = False
+) -> list[CaseValue]:
+    """Return what each case of a row comes to.
 
     An incompatible cell is known, and the worst that there is: nobody gains by not taking a case.
 
@@ -79,21 +173,43 @@ def span_of(quantity: str, row: Row, fold: Fold, errors: str, *, ceiling: bool =
         fold: how a case's repeats make the case's verdict.
         errors: "bound" keeps unknown cells at both extremes, "zero" puts them at 0, "exclude" leaves them out.
         ceiling: less is better, so that the worst is 1 and not 0.
+        declared: take tokens and costs that are the word of the thing under test.
     """
-    worst = MICRO if ceiling else 0
-
-    def counted(value: Callable[[Cell], int | None]) -> Callable[[Cell], int | None]:
-        return lambda cell: worst if cell.incompatible else value(cell)
-
     if quantity == "case_pass_rate":
-        return _mean_of_cases(row, lambda repeats: case_passes(repeats, fold, errors, ceiling=ceiling))
-    if quantity == "trial_pass_rate":
-        return mean_extremes(row, counted(_passed), errors, pooled=True)
-    if quantity == "error_rate":
-        return mean_extremes(row, counted(_errored), "bound", pooled=True)
+        return _folded(row, lambda repeats: case_passes(repeats, fold, errors, ceiling=ceiling))
     if draws_of(quantity):
-        return _mean_of_cases(row, lambda repeats: within_draws(quantity, *_tally(repeats, errors, ceiling)))
-    return mean_extremes(row, counted(lambda cell: cell.value(quantity)), errors, pooled=False)
+        return _folded(row, lambda repeats: within_draws(quantity, *_tally(repeats, errors, ceiling)))
+    value = _value_of(quantity, MICRO if ceiling else 0, declared)
+    if value is None:
+        raise ValueError(f"{quantity} is no mean of cases")
+    policy = "bound" if quantity == "error_rate" else errors
+    return _means(row, value, policy, pooled=is_pooled(quantity))
+
+
+def is_pooled(quantity: str) -> bool:
+    """Say whether a quantity is a share of trials, in which each trial counts the same, and not each case."""
+    return quantity in ("trial_pass_rate", "error_rate") or quantity.startswith(("share:", "accuracy:"))
+
+
+def _value_of(quantity: str, worst: int, declared: bool = False) -> Callable[[Cell], int | None] | None:
+    """Return what reads a cell's value in millionths, None while unknown; None for what all repeats make together."""
+    if quantity == "case_pass_rate" or draws_of(quantity):
+        return None
+    read = _reader(quantity, declared)
+    return lambda cell: worst if cell.incompatible else read(cell)
+
+
+def _reader(quantity: str, declared: bool) -> Callable[[Cell], int | None]:
+    if quantity == "trial_pass_rate":
+        return _passed
+    if quantity == "error_rate":
+        return _errored
+    if quantity.startswith("share:"):
+        _, measure, limit = quantity.split(":")
+        bar = Fraction(limit)
+        return lambda cell: _within(cell, measure, bar, declared)
+    metric = measured_in(quantity) or ""
+    return lambda cell: cell.value(metric)
 
 
 def _passed(cell: Cell) -> int | None:
@@ -104,54 +220,47 @@ def _errored(cell: Cell) -> int | None:
     return {"error": MICRO, "skipped": None}.get(cell.final, 0)
 
 
-def mean_extremes(row: Row, value: Callable[[Cell], int | None], errors: str, *, pooled: bool) -> Span:
-    """Return the mean of the cases' means, or of all cells if `pooled`, with unknown cells at 0 and at 1.
-
-    Args:
-        value: the cell's value in millionths, None while unknown.
-        errors: as for `span_of`.
-    """
-    sums: dict[int, list[int]] = {}
-    cells = cases = unknown = 0
-    for _, repeats in row:
-        known = [value(cell) if cell is not None else None for cell in repeats]
-        gaps = known.count(None)
-        cells += len(known)
-        unknown += gaps
-        weight = len(known) - gaps if errors == "exclude" else len(known)
-        if not weight:
-            continue
-        cases += 1
-        low = sum(item for item in known if item is not None)
-        group = sums.setdefault(1 if pooled else weight, [0, 0, 0])
-        group[0] += low
-        group[1] += low + (gaps * MICRO if errors == "bound" else 0)
-        group[2] += weight if pooled else 1
-    if not cases:
-        return Span(None, None, cells, 0, unknown)
-    number = sum(group[2] for group in sums.values())
-    low_sum = sum((Fraction(group[0], weight) for weight, group in sums.items()), Fraction(0))
-    high_sum = sum((Fraction(group[1], weight) for weight, group in sums.items()), Fraction(0))
-    return Span(low_sum / (number * MICRO), high_sum / (number * MICRO), cells, cases, unknown)
+def _within(cell: Cell, measure: str, limit: Fraction, declared: bool) -> int | None:
+    """Say whether a trial kept a limit, as 1 or 0; one that its own time limit ended did not, however long it took."""
+    if not cell.known:
+        return None
+    if cell.cause == "timeout":
+        return 0
+    found = cell.measure(measure, declared=declared)
+    return None if found is None else MICRO if found <= limit else 0
 
 
-def _mean_of_cases(row: Row, extremes: Callable[[list[Cell | None]], tuple[Fraction | int | None, ...]]) -> Span:
-    """Return the mean over cases of a number that all repeats of a case make together."""
-    low: Fraction | int = 0
-    high: Fraction | int = 0
-    cases = cells = unknown = 0
-    for _, repeats in row:
-        cells += len(repeats)
-        unknown += sum(1 for cell in repeats if cell is None or not cell.settled)
+def _means(row: Row, value: Callable[[Cell], int | None], errors: str, *, pooled: bool) -> list[CaseValue]:
+    found = []
+    for case, repeats in row:
+        low = gaps = 0
+        for cell in repeats:
+            item = None if cell is None else value(cell)
+            if item is None:
+                gaps += 1
+            else:
+                low += item
+        cells = len(repeats)
+        weight = cells - gaps if errors == "exclude" else cells
+        high = low + gaps * MICRO if errors == "bound" else low
+        counted = weight if pooled else 1 if weight else 0
+        found.append(CaseValue(case, low, high, max(weight, 1) * MICRO, counted, cells, gaps))
+    return found
+
+
+def _folded(row: Row, extremes: Callable[[list[Cell | None]], tuple[Fraction | int | None, ...]]) -> list[CaseValue]:
+    """Return a number that all repeats of a case make together."""
+    found = []
+    for case, repeats in row:
         worst, best = extremes(repeats)
+        unknown = sum(1 for cell in repeats if cell is None or not cell.settled)
         if worst is None or best is None:
+            found.append(CaseValue(case, 0, 0, 1, 0, len(repeats), unknown))
             continue
-        cases += 1
-        low += worst
-        high += best
-    if not cases:
-        return Span(None, None, cells, 0, unknown)
-    return Span(Fraction(low) / cases, Fraction(high) / cases, cells, cases, unknown)
+        low, high = Fraction(worst), Fraction(best)
+        of = low.denominator * high.denominator
+        found.append(CaseValue(case, int(low * of), int(high * of), of, 1, len(repeats), unknown))
+    return found
 
 
 def _tally(repeats: list[Cell | None], errors: str, ceiling: bool) -> tuple[int, int, int]:

@@ -11,7 +11,7 @@ from trialplate.rules.quantities import RATES, draws_of
 
 MOST_TRIALS = 10_000_000
 """Of a run: no record is longer, and no reader shall count what a plan only claims."""
-__all__ = ["MOST_TRIALS", "costs_in", "mark_problems", "plan_problems"]
+__all__ = ["MOST_TRIALS", "costs_in", "has_bounds", "mark_problems", "plan_problems"]
 
 
 def mark_problems(mark: PassMark) -> Iterator[str]:
@@ -37,6 +37,13 @@ def mark_problems(mark: PassMark) -> Iterator[str]:
 
 def _kinds(rule: Rule) -> int:
     return sum(item is not None for item in (rule.at_least, rule.at_most, rule.must_pass))
+
+
+def has_bounds(mark: PassMark) -> bool:
+    """Say whether anything in a mark is decided by a bound, and so by how many attempts were made."""
+    by_bound = any(rule.basis == "bound" for rule in (*mark.rules, *mark.alternatives))
+    by_counts = mark.stop is not None and mark.stop.mode == "counts"
+    return by_bound or by_counts or (mark.choose is not None and mark.choose.basis == "bound")
 
 
 def costs_in(plan: Plan) -> list[str]:

@@ -17,7 +17,7 @@ from trialplate.errors import SpecError
 from trialplate.record import values
 from trialplate.record.frozen import Json
 from trialplate.record.values import Case
-from trialplate.rules.passmark import NO_VALUE
+from trialplate.rules.ruling import NO_VALUE
 from trialplate.spec.case_files import Beside, case_files
 from trialplate.spec.case_forms import FORM_KEYS, check_form, form_fields
 from trialplate.spec.document import Document, plain

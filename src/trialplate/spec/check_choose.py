@@ -12,8 +12,8 @@ from trialplate.errors import SpecError
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import Choose, Configuration, Plan, PlanCase, Rule
 from trialplate.rules.cells import under_test
-from trialplate.rules.passmark import groups_of
 from trialplate.rules.quantities import RATES, draws_of, measured_cases
+from trialplate.rules.ruling import groups_of
 from trialplate.rules.shape import costs_in
 from trialplate.spec.document import Path
 from trialplate.spec.nearest import suggestion

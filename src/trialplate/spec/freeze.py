@@ -18,8 +18,8 @@ from trialplate import __version__
 from trialplate.errors import SpecError
 from trialplate.record import canonical, codec, log
 from trialplate.record.frozen import Json
-from trialplate.record.values import CacheMode, Case, Opening, Plan, PlanCase, PlanFile, PlanTestSet, Verdicts
-from trialplate.spec import resolve, resolve_helpers, resolve_scorers
+from trialplate.record.values import Baseline, CacheMode, Case, Opening, Plan, PlanCase, PlanFile, PlanTestSet, Verdicts
+from trialplate.spec import resolve, resolve_helpers, resolve_mark, resolve_scorers
 from trialplate.spec.added_entries import loader_notes
 from trialplate.spec.checks import check, check_leaks
 from trialplate.spec.limits import Ceiling, budget_of, laid_over, providers_of
@@ -45,7 +45,12 @@ class Frozen:
 
 
 def freeze(
-    project: Project, secret: bytes, *, cache: CacheMode | None = None, ceiling: Ceiling | None = None
+    project: Project,
+    secret: bytes,
+    *,
+    cache: CacheMode | None = None,
+    ceiling: Ceiling | None = None,
+    baseline: Baseline | None = None,
 ) -> Frozen:
     """Resolve a project into its plan.
 
@@ -53,6 +58,7 @@ def freeze(
         project: as `load_project` read it.
         secret: the ledger's secret, from which salts are derived.
         cache, ceiling: what the command line says, over what the file says.
+        baseline: the run that rules compare with, if there is one; the mark's `baseline`, or what the ledger names.
 
     Raises:
         SpecError: the parts do not fit together, no record could decide under this pass mark, or the public plan
@@ -73,7 +79,7 @@ def freeze(
         scorers=scorers,
         matrix=lines,
         verdict=Verdicts(trial=author.verdict.trial, case=author.verdict.case),
-        pass_mark=resolve.pass_mark(project, configurations),
+        pass_mark=resolve_mark.pass_mark(project, configurations, scorers, baseline),
         concurrency=author.run.concurrency,
         providers=providers_of(project, (*configurations, *helpers)),
         budget=laid_over(budget_of(project), (*configurations, *helpers), ceiling or Ceiling()),

@@ -8,25 +8,23 @@ size it then had.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from trialplate.errors import FormatError, UsageError, VerificationError, nearest
-from trialplate.record import canonical
+from trialplate.errors import UsageError, nearest
 from trialplate.record.decisions import AttemptResult, Decision
 from trialplate.record.entries import CommitPassMark, RunConfiguration, RunStart
-from trialplate.record.frozen import Value
-from trialplate.record.matrix import model_key, narrow
-from trialplate.record.values import Plan
 from trialplate.rules.attempts import combine, number_of
 from trialplate.rules.cells import Board
-from trialplate.rules.fitting import fitted, kept
+from trialplate.rules.circumstances import Circumstances
+from trialplate.rules.fitting import alike, fitted, kept
 from trialplate.rules.loosening import looser
 from trialplate.rules.passmark import Evaluation, evaluate, evaluate_all
+from trialplate.rules.shape import has_bounds
 from trialplate.verify.findings import Finding, Report, counted
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
-from trialplate.verify.record_view import RecordView, board_at, read_plan, read_record
+from trialplate.verify.other_runs import OtherRuns
+from trialplate.verify.record_view import RecordView, board_at, read_record
 
 __all__ = ["Gate", "Others", "attempt_text", "configuration_named"]
 
@@ -72,22 +70,6 @@ def _in_one(said: Mapping[str, str]) -> str:
     return once.pop() if len(once) == 1 else "(" + "; ".join(f"{name} {text}" for name, text in said.items()) + ")"
 
 
-def _asked(plan: Plan) -> set[str]:
-    """Return what tells a plan's cases apart by what is asked: a tag that changes does not make another question."""
-    return {commitment for case in plan.test_set.cases for commitment in (case.commitment, case.asked) if commitment}
-
-
-class _Standing(Value):
-    """How another run stands to the one that is decided on; where its plan is not here, as strictly as can be."""
-
-    shares: bool
-    """They have a case in common."""
-    whole: bool
-    """It was of its whole plan, and so is an attempt."""
-    untold: bool
-    """Its plan is not here, and the ledger alone does not tell."""
-
-
 class Gate:
     """Decides about a verified record, reading the records of other attempts where they count."""
 
@@ -98,14 +80,11 @@ class Gate:
         self.report = report
         self.others = others
         """Records of other runs that were read already; shared between the gates of one verification."""
-        self.unseen: set[str] = set()
-        """Runs that a stated decision counts and whose records are not here."""
-        self._standings: dict[str, _Standing] = {}
-        """How other runs stand to this one, by run id."""
-        self._results: dict[tuple[str, int, str, bool], dict[str, Evaluation]] = {}
-        """Own results by configuration, of a run at a size: each is asked for often."""
-        self._models: dict[str, Mapping[str, str] | None] = {}
-        """Model keys by configuration, of a run; None where its plan is not here."""
+        self.beside = OtherRuns(ledger, record, runs)
+        self._results: dict[tuple[int, int | None, bool], dict[str, Evaluation]] = {}
+        """Own results by configuration, at a size of the record and as of a ledger entry: each is asked for often."""
+        self._gates: dict[str, Gate] = {}
+        """Gates of other runs."""
 
     def decide(self, configuration: str) -> Decision:
         """Return the decision on a configuration as of now, as a ledger can state it."""
@@ -126,10 +105,10 @@ class Gate:
         root = record.signed.checkpoint.root if size == record.size else record.roots.get(size, b"")
         end = self.ledger.end_of(record.run_id, before)
         finished = end is not None and end.body.size == size and closed is not None and closed.complete
-        own = self._result(record, configuration, size, start.selection, finished=finished, board=board)
         attempts = tuple(self._attempts(configuration, before, stated))
+        own = self._own(configuration, size, before, stated, finished=finished, board=board)
         rule = record.plan.pass_mark.attempts
-        decision, reasons = combine(own.decision, own.reasons, attempts, rule, record.run_id, self._later)
+        decision, reasons = combine(own.decision, own.reasons, attempts, rule, record.run_id, self.beside.later)
         if start.selection == "pilot":
             decision, reasons = "inconclusive", ("pilot",)
         elif self.ledger.waived(record.run_id, before):
@@ -146,9 +125,20 @@ class Gate:
             evidence=own.evidence,
             rules=own.rules,
             attempts=attempts,
-            attempt=number_of(attempts, self._later) if rule.max is not None and start.selection == "full" else 0,
+            attempt=self._stated_number(attempts, configuration, before, stated),
             choice=own.choice,
         )
+
+    def _stated_number(
+        self, attempts: Sequence[AttemptResult], configuration: str, before: int | None, stated: Decision | None
+    ) -> int:
+        """Return which attempt this is, where the decision says so: where the mark has a limit, or bounds."""
+        mark = self.record.plan.pass_mark
+        if self.record.start.selection != "full":
+            return 0
+        if has_bounds(mark):
+            return self.beside.number(configuration, before, stated)
+        return number_of(attempts, self.beside.later) if mark.attempts.max is not None else 0
 
     def decide_chosen(self) -> tuple[Decision, ...]:
         """Return the decision on the configuration that the mark chooses, or on every candidate if it chooses none."""
@@ -162,10 +152,10 @@ class Gate:
         entries = self.ledger.decisions(self.record.run_id)
         for entry in entries:
             self._check_decision(entry)
-        if self.unseen:
-            shown = ", ".join(sorted(self.unseen))
+        if self.beside.unseen:
+            shown = ", ".join(sorted(self.beside.unseen))
             self.report.found("RUN-MISSING", f"stated decisions rest on what they say of {shown}, not here", note=True)
-        how = "as far as the runs are here" if self.unseen else "to the last fraction"
+        how = "as far as the runs are here" if self.beside.unseen else "to the last fraction"
         if entries:
             self.report.passed("V19", f"stated decisions derived again, {how}: {len(entries)}")
         else:
@@ -177,7 +167,7 @@ class Gate:
         for item in self.record.start.configurations:
             for attempt in self._attempts(item.name, None, None):
                 others.setdefault(attempt.run_id, {}).setdefault(item.name, attempt_text(attempt))
-        uses = [entry.body.run_id for entry in self._uses]
+        uses = [entry.body.run_id for entry in self.beside.uses]
         use = uses.index(self.record.run_id) + 1
         self.report.uses = f"use {use} of {len(uses)} of this test set"
         told = ", ".join(f"{run_id} {_in_one(said)}" for run_id, said in list(others.items())[:10])
@@ -223,9 +213,9 @@ class Gate:
         if stated.record_size > self.record.size:
             self.report.found("DECISION", "is about a size that this record does not have", where)
             return
-        seen, self.unseen = self.unseen, set()
+        seen, self.beside.unseen = self.beside.unseen, set()
         derived = whole = self._decide(stated.configuration, entry.seq, stated)
-        without, self.unseen = bool(self.unseen), self.unseen | seen
+        without, self.beside.unseen = bool(self.beside.unseen), self.beside.unseen | seen
         if stated.cut is not None and without:
             # What it knew of runs that are not here may be cut out of it: all else is held to the record.
             fair = stated.decision != "accepted" or whole.reasons in ((), ("attempt_open",))
@@ -234,7 +224,7 @@ class Gate:
             derived = derived.replace(**{name: getattr(stated, name) for name in told}) if fair else derived
         elif stated.cut is not None:
             derived = fitted(whole)
-        if derived != stated:
+        if not alike(stated, derived):
             wrong = [name for name, value in stated.__dict__.items() if value != getattr(derived, name)]
             said = f"{stated.configuration} is stated {stated.decision}"
             message = f"{said}; derived: {derived.decision} ({', '.join(wrong)} differ)"
@@ -244,96 +234,9 @@ class Gate:
 
     def _attempts(self, configuration: str, before: int | None, stated: Decision | None) -> Iterator[AttemptResult]:
         """Yield the other full runs of the same thing on some of the same cases, in the order of the ledger."""
-        mine = next((item for item in self.record.start.configurations if item.name == configuration), None)
-        if mine is None:
-            return  # run.start and plan differ: that is a finding of its own
-        for entry in self._uses:
-            other: RunStart = entry.body
-            if before is not None and entry.seq >= before:
-                return
-            alike = self._alike(other, mine, stated)
-            if other.run_id == self.record.run_id:
-                alike = [item for item in alike if item.name != configuration]
-            standing = self._standing(other)
-            named = stated is None or any(item.run_id == other.run_id for item in stated.attempts)
-            if alike and standing.untold and not named:
-                self.unseen.add(other.run_id)  # its plan was here when that was decided; today it counts
-            elif alike and standing.whole:
-                for same in alike:
-                    alias = None if same.name == configuration else same.name
-                    yield self._attempt(other, same, alias, before, stated)
-
-    def _alike(self, other: RunStart, mine: RunConfiguration, stated: Decision | None) -> list[RunConfiguration]:
-        """Return the configurations of a run that are the same thing, or of the same model if the mark counts so.
-
-        Where another run's plan is not here, each of its configurations may be of this model.
-        """
-        same = [item for item in other.configurations if item.attempt_key == mine.attempt_key]
-        if self.record.plan.pass_mark.attempts.scope == "configuration":
-            return same
-        keys, own = self._model_keys(other), self._model_keys(self.record.start)
-        if keys is not None and own is not None:
-            return [item for item in other.configurations if keys.get(item.name) == own.get(mine.name)]
-        if stated is None:
-            return list(other.configurations)
-        self.unseen.add(other.run_id)
-        named = {item.configuration or mine.name for item in stated.attempts if item.run_id == other.run_id}
-        return [item for item in other.configurations if item in same or item.name in named]
-
-    def _model_keys(self, run: RunStart) -> Mapping[str, str] | None:
-        if run.run_id not in self._models:
-            plan = self._plan_of(run)
-            keys = None if plan is None else {item.name: model_key(item) for item in plan.configurations}
-            self._models[run.run_id] = keys
-        return self._models[run.run_id]
-
-    @cached_property
-    def _later(self) -> frozenset[str]:
-        """The runs that were started after this one."""
-        runs = [entry.body.run_id for entry in self.ledger.starts()]
-        return frozenset(runs[runs.index(self.record.run_id) + 1 :])
-
-    @cached_property
-    def _uses(self) -> list[LedgerEntry]:
-        """Every run.start on some of these cases."""
-        return [entry for entry in self.ledger.starts() if self._standing(entry.body).shares]
-
-    def _standing(self, other: RunStart) -> _Standing:
-        """Return how another run stands to this one; told once, since telling may read its plan."""
-        if other.run_id not in self._standings:
-            self._standings[other.run_id] = self._tell(other)
-        return self._standings[other.run_id]
-
-    def _tell(self, other: RunStart) -> _Standing:
-        same_cases = other.test_set == self.record.start.test_set
-        if same_cases and other.selection == "full":
-            return _Standing(shares=True, whole=True, untold=False)
-        plan = self._plan_of(other)
-        if plan is None:
-            return _Standing(shares=True, whole=True, untold=True)
-        shares = same_cases or not _asked(self.record.plan).isdisjoint(_asked(plan))
-        return _Standing(shares=shares, whole=self._whole(other, plan), untold=False)
-
-    def _whole(self, other: RunStart, plan: Plan) -> bool:
-        """Say whether a run was of its whole plan: calling it a pilot does not make it less.
-
-        Nor does a narrowing that is not the one it ran under: the trials it began and ended with say so.
-        """
-        if other.selection == "full" or other.narrowing is None:
-            return True
-        size, end = narrow(plan, other.narrowing).size, self.ledger.end_of(other.run_id)
-        told = {other.trials} if end is None else {other.trials, end.body.counts.planned}
-        return told != {size} or size == narrow(plan, None).size
-
-    def _plan_of(self, other: RunStart) -> Plan | None:
-        """Return the plan of another run, if it is here and is the one that was started."""
-        if other.plan == self.record.start.plan:
-            return self.record.plan
-        try:
-            raw, plan = read_plan(self.runs / other.run_id, f"runs/{other.run_id}")
-        except (FormatError, VerificationError):
-            return None
-        return plan if canonical.digest(raw) == other.plan else None
+        for other, same in self.beside.alike(configuration, before, stated):
+            alias = None if same.name == configuration else same.name
+            yield self._attempt(other, same, alias, before, stated)
 
     def _attempt(
         self, other: RunStart, same: RunConfiguration, alias: str | None, before: int | None, stated: Decision | None
@@ -356,25 +259,54 @@ class Gate:
         view = self._other(other.run_id)
         if view is None or same.name not in view.matrix.counts:
             if said or (stated is not None and stated.cut is not None):
-                self.unseen.add(other.run_id)
+                self.beside.unseen.add(other.run_id)
             return said[0] if said else found
-        own = self._result(view, same.name, end.body.size, "full", finished=True)
+        gate = self._gate_of(view)
+        if said and has_bounds(view.plan.pass_mark) and gate.beside.rests_on_unseen:
+            self.beside.unseen.add(other.run_id)  # which attempt it was rests on plans that are not here
+            return said[0]
+        own = gate._own(same.name, end.body.size, before, None, finished=True)
         return found.replace(status="decided", size=end.body.size, decision=own.decision)
 
-    def _result(
-        self, view: RecordView, name: str, size: int, selection: str, *, finished: bool, board: Board | None = None
+    def _gate_of(self, view: RecordView) -> Gate:
+        """Return the gate of another run, which counts its own attempts."""
+        if view.run_id == self.record.run_id:
+            return self
+        if view.run_id not in self._gates:
+            self._gates[view.run_id] = Gate(self.ledger, view, self.runs, self.report, self.others)
+        return self._gates[view.run_id]
+
+    def _own(
+        self,
+        name: str,
+        size: int,
+        before: int | None,
+        stated: Decision | None,
+        *,
+        finished: bool,
+        board: Board | None = None,
     ) -> Evaluation:
-        """Return a configuration's own result in a run, worked out once."""
-        made = self._results.setdefault((view.run_id, size, selection, finished), {})
+        """Return a configuration's own result in this run, as of a ledger entry; worked out once."""
+        view = self.record
+        made = self._results.setdefault((size, before, finished), {})
         if name in made:
             return made[name]
         if board is None:
             board = view.board if size == view.size else board_at(view.folder, view.plan, size)[0]
+        given = self._circumstances(before, stated, finished=finished)
         if view.plan.pass_mark.choose is None:
-            made[name] = evaluate(view.plan, view.matrix, name, board, selection=selection, finished=finished)
+            made[name] = evaluate(view.plan, view.matrix, name, board, given)
         else:
-            made.update(evaluate_all(view.plan, view.matrix, board, selection=selection, finished=finished))
+            made.update(evaluate_all(view.plan, view.matrix, board, given))
         return made[name]
+
+    def _circumstances(self, before: int | None, stated: Decision | None, *, finished: bool) -> Circumstances:
+        """Return what surrounds the cells of this run, as of a ledger entry."""
+        start, mark = self.record.start, self.record.plan.pass_mark
+        attempts = {}
+        if has_bounds(mark):
+            attempts = {item.name: self.beside.number(item.name, before, stated) for item in start.configurations}
+        return Circumstances(selection=start.selection, finished=finished, attempts=attempts)
 
     def _other(self, run_id: str) -> RecordView | None:
         """Return another run's record, verified once; a record that does not hold is a finding of this one."""

@@ -13,6 +13,7 @@ from small_runs import Repeat, at_least, at_most, board_of, case, judged, must_p
 
 from trialplate.record.matrix import narrow
 from trialplate.record.values import MatrixLine, PlanCase, Rule, Selector
+from trialplate.rules.circumstances import Circumstances
 from trialplate.rules.passmark import evaluate
 from trialplate.rules.quantities import within_draws
 
@@ -149,7 +150,7 @@ def chance(tasks: list[list[int]], of: str, **fields: Any) -> Any:
         for n, (total, _) in enumerate(tasks, start=1)
     ]
     plan = plan_of(len(tasks), at_least("0", of=of), lines=lines, **fields)
-    return evaluate(plan, narrow(plan, None), "m", board_of(rows_of(tasks)), selection="full", finished=True).rules[0]
+    return evaluate(plan, narrow(plan, None), "m", board_of(rows_of(tasks)), Circumstances()).rules[0]
 
 
 @pytest.mark.parametrize("given", [item for item in PASSK if "n" in item])

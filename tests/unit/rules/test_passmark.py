@@ -27,7 +27,9 @@ from small_runs import (
 from trialplate.record.matrix import narrow
 from trialplate.record.values import Evidence, MatrixLine, Rule, Selector
 from trialplate.rules.cells import Board
-from trialplate.rules.passmark import evaluate, fraction_text
+from trialplate.rules.circumstances import Circumstances
+from trialplate.rules.passmark import evaluate
+from trialplate.rules.quantities import fraction_text
 
 VECTORS = Path(__file__).parents[2] / "vectors"
 CASES = VECTORS / "cases" / "decide"
@@ -70,7 +72,7 @@ def test_at_least_every_hundredth_of_every_small_set_is_decided_as_fractions_dec
         rows: list[list[Repeat]] = [[1]] * passed + [[0]] * (number - passed)
         board, floors = board_of(rows), [f"{cents / 100:.2f}" for cents in range(0, 101, 5)]
         plan = plan_of(number, *(at_least(text, id=f"f{i}") for i, text in enumerate(floors)))
-        found = evaluate(plan, narrow(plan, None), NAME, board, selection="full", finished=True)
+        found = evaluate(plan, narrow(plan, None), NAME, board, Circumstances())
         for text, result in zip(floors, found.rules, strict=True):
             if (result.result == "pass") != (Fraction(passed, number) >= Fraction(text)):
                 wrong.append((number, passed, text))
@@ -335,7 +337,7 @@ def test_metric_without_any_applicable_case_decides_nothing() -> None:
 def test_empty_board_decides_nothing() -> None:
     """G01 and G03: no results, or nothing but errors, are never accepted."""
     plan = plan_of(20, at_least("0"), must_pass())
-    found = evaluate(plan, narrow(plan, None), NAME, Board(), selection="full", finished=True)
+    found = evaluate(plan, narrow(plan, None), NAME, Board(), Circumstances())
     assert found.decision == "inconclusive"
     rows: list[list[Repeat]] = [["error"]] * 20
     assert judged(rows, at_least("0.9")).decision == "inconclusive"
@@ -421,10 +423,10 @@ def test_evidence_replayed_calls_count_only_where_the_mark_says_any() -> None:
     board = Board()
     board.start(TrialStart(trial=key, attempt=1))
     board.end(ended(key, calls=(Call(digest="sha256:" + "1" * 64, replayed=True),)))
-    found = evaluate(plan, narrow(plan, None), NAME, board, selection="full", finished=True)
+    found = evaluate(plan, narrow(plan, None), NAME, board, Circumstances())
     assert (found.decision, found.reasons) == ("inconclusive", ("calls",))
     plan = plan_of(1, at_least("1"), evidence=Evidence(calls="any"))
-    assert evaluate(plan, narrow(plan, None), NAME, board, selection="full", finished=True).decision == "accepted"
+    assert evaluate(plan, narrow(plan, None), NAME, board, Circumstances()).decision == "accepted"
 
 
 def test_evidence_reasked_share_is_inclusive() -> None:
@@ -446,7 +448,7 @@ def test_evidence_reasked_share_is_inclusive() -> None:
             board.end(ended(key, outcome="error", received=5, retry=True))
             board.start(TrialStart(trial=key, attempt=2))
             board.end(ended(key, attempt=2))
-        found = evaluate(plan, narrow(plan, None), NAME, board, selection="full", finished=True)
+        found = evaluate(plan, narrow(plan, None), NAME, board, Circumstances())
         assert found.decision == decision
 
 
@@ -456,5 +458,5 @@ def test_configurations_are_judged_by_their_own_cells() -> None:
     board = board_of([[1], [1]], "m")
     board.cells.update(board_of([[0], [0]], "n").cells)
     matrix = narrow(plan, None)
-    words = {name: evaluate(plan, matrix, name, board, selection="full", finished=True).decision for name in ("m", "n")}
+    words = {name: evaluate(plan, matrix, name, board, Circumstances()).decision for name in ("m", "n")}
     assert words == {"m": "accepted", "n": "rejected"}

@@ -18,6 +18,7 @@ from small_runs import NAME, Repeat, at_least, at_most, board_of, judged, must_p
 
 from trialplate.record.matrix import narrow
 from trialplate.record.values import PassMark, Rule
+from trialplate.rules.circumstances import Circumstances
 from trialplate.rules.passmark import evaluate
 from trialplate.verify.findings import CHECKS, Report, counted
 from trialplate.verify.text import (
@@ -74,7 +75,7 @@ def _turns(rows: list[list[Repeat]], rule: Rule, errors: str, fold: str, told: s
 
     def result(changed: list[list[Repeat]]) -> Any:
         board = board_of(changed)
-        return evaluate(plan, narrow(plan, None), NAME, board, selection="full", finished=True).rules[0]
+        return evaluate(plan, narrow(plan, None), NAME, board, Circumstances()).rules[0]
 
     now = result(rows)
     match = _FLIPS.fullmatch(margin_text(rule, now, errors))
