@@ -390,3 +390,68 @@ def test_judge_with_other_rules_is_another_judge(made: SmallProject, monkeypatch
         assert (missing.graded, missing.open, checks.missing) == (0, 1, {second.name})
     assert made("judge-check", "score", "grades.csv", "--json").json["run_id"] == first.name
     assert made("verify").code == 0
+
+
+def test_gate_counts_the_grades_as_they_were_when_it_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never checked, open, then shown: each decision is derived again from the entries before it."""
+    monkeypatch.setenv("CHAT_KEY", KEY)
+    with serving(answer=says) as server:
+        made = judged_project(tmp_path, server.url, cases=12)
+        plan = yaml.safe_load((made.root / "trialplate.yaml").read_text())
+        evidence = {"judge": {"scorer": "judge", "graded": {"at_least": 10}, "agreement": {"at_least": 0.7}}}
+        rule = {"id": "correct", "at_least": 0.1, "of": "correct", "basis": "estimate"}
+        plan["pass_mark"] = {"evidence": evidence, "rules": [rule]}
+        made.set_plan(yaml.safe_dump(plan))
+        assert made("run", "--yes").code == 0
+
+    def decided() -> str:
+        return str(made("gate", "latest", "--model", "m").out.split()[0])
+
+    assert decided() == "INCONCLUSIVE"
+    made("judge-check", "sample", "latest", "--count", "12")
+    assert decided() == "INCONCLUSIVE"
+    fill(made, lambda number, row: own_verdict(row))
+    assert made("judge-check", "score", "grades.csv", "--min", "0.7").code == 0
+    assert decided() == "ACCEPTED"
+    fill(made, lambda number, row: "incorrect", "unkind.csv")
+    made("judge-check", "score", "unkind.csv", "--grader", "XY")
+    assert decided() == "INCONCLUSIVE"
+    assert made("verify").code == 0
+    assert made.status("V19") == "PASS"
+    assert made.types().count("decision") == 4
+
+
+def test_judge_that_changes_its_mind_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """J17: correct, incorrect, correct of one answer: 2 of 3; the verdict of each trial stays its first."""
+    monkeypatch.setenv("CHAT_KEY", KEY)
+    given = iter(["correct", "incorrect", "correct"])
+
+    def verdict(body: Any) -> str:
+        return (
+            json.dumps({"verdict": next(given), "grounded": True, "reason": "so"})
+            if body["model"] == "j-large"
+            else "Paris"
+        )
+
+    with serving(answer=verdict) as server:
+        made = judged_project(tmp_path, server.url, cases=1)
+        plan = (made.root / "trialplate.yaml").read_text()
+        made.set_plan(plan.replace("repeats: 1", "repeats: 3") + "run: {concurrency: 1}\n")
+        assert made("run", "--yes").code == 0
+    said = made("judge-check", "sample", "latest", "--count", "3")
+    assert "only 1 answer of 3" in said.err, "a case counts once, whatever its repeats"
+    fill(made, lambda number, row: "correct")
+    told = made("judge-check", "score", "grades.csv", "--json").json
+    assert told["self_agreement"] == {"answers": 1, "judged": 3, "same": 2}
+    assert "self-agreement: 2 of 3 (0.6667) verdicts on 1 answer" in made("judge-check", "score", "grades.csv").out
+
+
+def test_run_without_a_judge_has_nothing_to_check(tmp_path: Path) -> None:
+    """Exit 2 with one thing to do; so has a plan of two judges until one is named, and a score without a ledger."""
+    made = SmallProject.write(tmp_path)
+    assert made("keys", "new", "me").code == 0
+    made.run()
+    said = made("judge-check", "sample", "latest")
+    assert (said.code, "this run has no judge" in said.err) == (2, True)
+    said = made("judge-check", "score", "none.csv")
+    assert (said.code, "none.csv" in said.err) == (2, True)

@@ -234,13 +234,21 @@ def counted(graded: Graded, check: Sequence[str]) -> tuple[int, int]:
 
 
 def governing(graded: Graded) -> tuple[int, int]:
-    """Return the equal and the unequal answers of a sheet: the fewest and the most that any person found.
+    """Return the equal and the unequal answers of a sheet, as the person has it with whom the judge agrees least.
 
-    Of two people who graded the same answers it is the one with whom the judge agrees less. Nobody who grades a sheet
-    again, or a part of it, can make a judge look better.
+    What one person left blank is taken from the others, and is unequal if one of them found it so. So whoever grades a
+    sheet again, or a part of it, can add answers that nobody had graded, and never make one equal that was not.
     """
-    found = [counted(graded, check) for check in graded.checks]
-    return min(equal for equal, _ in found), max(unequal for _, unequal in found)
+    people = [graded.people(check) for check in graded.checks]
+    number = 0
+    wrong = [0] * len(people)
+    for given, judge in zip(zip(*people, strict=True), graded.judged, strict=True):
+        told = [grade != judge for grade in given if grade is not None]
+        number += bool(told)
+        for place, grade in enumerate(given):
+            wrong[place] += any(told) if grade is None else grade != judge
+    most = max(wrong, default=0)
+    return number - most, most
 
 
 def grades_of(sheets: Sequence[Graded], *, open_sheets: int = 0, stale: int = 0) -> Grades:

@@ -22,6 +22,7 @@ from trialplate.rules.loosening import looser
 from trialplate.rules.passmark import Evaluation, evaluate, evaluate_all
 from trialplate.rules.shape import has_bounds
 from trialplate.verify.findings import Finding, Report, counted
+from trialplate.verify.judges import JudgeChecks
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
 from trialplate.verify.other_runs import OtherRuns
 from trialplate.verify.record_view import RecordView, board_at, read_record
@@ -83,6 +84,7 @@ class Gate:
         self.beside = OtherRuns(ledger, record, runs)
         self._results: dict[tuple[int, int | None, bool], dict[str, Evaluation]] = {}
         """Own results by configuration, at a size of the record and as of a ledger entry: each is asked for often."""
+        self.judges = JudgeChecks(ledger, record, self._other, report)
         self._gates: dict[str, Gate] = {}
         """Gates of other runs."""
 
@@ -306,7 +308,10 @@ class Gate:
         attempts = {}
         if has_bounds(mark):
             attempts = {item.name: self.beside.number(item.name, before, stated) for item in start.configurations}
-        return Circumstances(selection=start.selection, finished=finished, attempts=attempts)
+        grades = self.judges.grades(before)
+        if stated is not None:
+            self.beside.unseen |= self.judges.missing
+        return Circumstances(selection=start.selection, finished=finished, attempts=attempts, grades=grades)
 
     def _other(self, run_id: str) -> RecordView | None:
         """Return another run's record, verified once; a record that does not hold is a finding of this one."""

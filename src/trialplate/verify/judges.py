@@ -160,11 +160,13 @@ class JudgeChecks:
         self.ledger = ledger
         self.record = record
         self.missing: set[str] = set()
-        """Runs with sheets of these judges whose records are not here: their sheets count as open."""
+        """Runs whose grades the last `grades` could not count, since their records are not here."""
         self._other = other
         self._report = report
         self._derived: dict[int, Sheet | None] = {}
         self._sheets: dict[tuple[str, str], Sheets] = {}
+        self._gone: set[str] = set()
+        """Runs that are not here."""
 
     def check(self) -> None:
         """V22: each sheet of this run, and each grade on it, follows from the record."""
@@ -177,6 +179,7 @@ class JudgeChecks:
         Args:
             before: as of this ledger entry; None is now.
         """
+        self.missing = set()
         found = {scorer.name: self._grades(scorer, before) for scorer in judges_of(self.record.plan)}
         return {name: grades for name, grades in found.items() if grades is not None}
 
@@ -196,6 +199,7 @@ class JudgeChecks:
             sheet = self._sheet(entry) if checks else None
             if sheet is None:
                 open_sheets += 1
+                self.missing |= {body.run_id} & self._gone
             elif not body.stratify:
                 told = tuple(check.grades for check in checks)
                 graded.append(Graded(scale=sheet.scale, judged=sheet.judged, checks=told))
@@ -225,10 +229,10 @@ class JudgeChecks:
         record = self.record if run_id == self.record.run_id else self._other(run_id)
         where = self.ledger.place(entry.seq)
         if record is None:
-            if run_id not in self.missing:
+            if run_id not in self._gone:
                 message = f"grades on answers of {run_id} are not counted, and its sheets count as open: it is not here"
                 self._report.found("RUN-MISSING", message, where, note=True)
-            self.missing.add(run_id)
+            self._gone.add(run_id)
             return None
         key = (run_id, entry.body.judge)
         if key not in self._sheets:

@@ -27,7 +27,7 @@ from trialplate.record.note import parse_checkpoint
 from trialplate.verify.content import check_content
 from trialplate.verify.findings import Report
 from trialplate.verify.gate import Gate, Others
-from trialplate.verify.judges import JudgeChecks, check_judge_entries
+from trialplate.verify.judges import check_judge_entries
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView, Reader, read_ledger
 from trialplate.verify.locate import Found
 from trialplate.verify.log_file import MAX_NOTE, LogFile, Signed, read_checkpoint, read_small
@@ -75,8 +75,8 @@ def _verify_run(done: Verified, run: Path, ledger: LedgerView, others: Others) -
         return
     check_content(record, ledger, done.report)
     if ledger.whole:
-        JudgeChecks(ledger, record, lambda run_id: None, done.report).check()
         done.gate = Gate(ledger, record, run.parent, done.report, others)
+        done.gate.judges.check()
         done.gate.check_decisions()
         done.gate.check_attempts()
 
