@@ -421,6 +421,40 @@ def test_gate_counts_the_grades_as_they_were_when_it_decided(tmp_path: Path, mon
     assert made.types().count("decision") == 4
 
 
+def test_decision_that_rests_on_grades_of_a_run_that_is_not_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stated one is a note, and held to all else; a new one is inconclusive and not stated."""
+    monkeypatch.setenv("CHAT_KEY", KEY)
+    with serving(answer=says) as server:
+        made = judged_project(tmp_path, server.url, cases=12)
+        plan = yaml.safe_load((made.root / "trialplate.yaml").read_text())
+        evidence = {"judge": {"scorer": "judge", "graded": {"at_least": 10}, "agreement": {"at_least": 0.7}}}
+        rule = {"id": "correct", "at_least": 0.1, "of": "correct", "basis": "estimate"}
+        plan["pass_mark"] = {"evidence": evidence, "rules": [rule]}
+        made.set_plan(yaml.safe_dump(plan))
+        assert made("run", "--yes", "--limit", "11").code == 0
+        made("judge-check", "sample", "latest")
+        fill(made, lambda number, row: own_verdict(row))
+        assert made("judge-check", "score", "grades.csv").code == 0
+        graded = made.last
+        assert made("run", "--yes").code == 0
+    second = made.last.name
+    assert made("gate", second, "--model", "m").out.startswith("ACCEPTED")
+    graded.rename(tmp_path / "elsewhere")
+    said = made("verify", second)
+    assert said.code == 0, said.out
+    assert "RUN-MISSING" in said.out
+    assert "derived again, as far as the runs are here: 1" in said.out
+    gate = made("gate", second, "--model", "m")
+    assert (gate.code, gate.out.split()[0], "not appended" in gate.err) == (1, "INCONCLUSIVE", True)
+    assert made.types().count("decision") == 1
+    forger = Forger(made)
+    forger.of("decision")["body"]["rules"][0].update(low="1", high="1")
+    forger.sign(keep=("judge.sample", "judge.check"))
+    assert "DECISION" in made.as_stranger(tmp_path / "s").codes(second)
+
+
 def test_judge_that_changes_its_mind_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """J17: correct, incorrect, correct of one answer: 2 of 3; the verdict of each trial stays its first."""
     monkeypatch.setenv("CHAT_KEY", KEY)

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 
+from trialplate.record.decisions import Decision
 from trialplate.record.entries import JudgeCheck, JudgeSheet, TrialKey
 from trialplate.record.frozen import Value
 from trialplate.record.matrix import judge_key
-from trialplate.record.values import Scorer
+from trialplate.record.values import PassMark, Rule, Scorer
 from trialplate.rules.cells import Board
 from trialplate.rules.circumstances import Grades
 from trialplate.rules.judging import Graded, Scale, drawn, grades_of, judges_of, places, population, scale_of, word_key
@@ -22,7 +23,7 @@ from trialplate.verify.findings import Report, counted
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
 from trialplate.verify.record_view import RecordView, board_at
 
-__all__ = ["JudgeChecks", "Sheet", "Sheets", "check_judge_entries", "sheet_of"]
+__all__ = ["JudgeChecks", "Sheet", "Sheets", "as_stated", "check_judge_entries", "sheet_of"]
 
 
 class Sheet(Value):
@@ -250,3 +251,27 @@ class JudgeChecks:
                 self._report.found("JUDGE-CHECK", message, self.ledger.place(check.seq))
                 return None
         return sheet
+
+
+def as_stated(stated: Decision, derived: Decision, mark: PassMark) -> Decision:
+    """Return a decision with what rests on grades taken from the stated one, since some of these are not here.
+
+    All else is held to the record; and nothing is accepted that fails by anything else.
+    """
+    judged = {rule.id for rule in (*mark.rules, *mark.alternatives) if _rests_on_grades(rule)}
+    judged |= {rule.id for rule in (*mark.rules, *mark.alternatives) if judged.intersection(rule.any_of)}
+    rules = {rule.id: rule for rule in stated.rules if rule.id in judged}
+    evidence = {item.name: item for item in stated.evidence if item.name == "judge"}
+    found = derived.replace(
+        evidence=tuple(evidence.get(item.name, item) for item in derived.evidence),
+        rules=tuple(rules.get(rule.id, rule) for rule in derived.rules),
+    )
+    holds = all(item.met for item in evidence.values()) and all(rule.result == "pass" for rule in rules.values())
+    of_grades = {"judge", *judged, "within", "not_chosen", "choice_open"}
+    if stated.decision == "accepted" and not (holds and of_grades.issuperset(derived.reasons)):
+        return found
+    return found.replace(decision=stated.decision, reasons=stated.reasons, choice=stated.choice)
+
+
+def _rests_on_grades(rule: Rule) -> bool:
+    return rule.correct_for_judge is not None or (rule.of or "").startswith("agreement:")
