@@ -140,6 +140,9 @@ def test_numbers_of_a_graded_sheet(made: SmallProject) -> None:
     shown = made("judge-check", "score", "grades.csv", "--grader", "AB")
     assert made.types().count("judge.check") == 1, "the same grades are not logged twice"
     assert "graded 11 of 12, 1 left blank" in shown.out
+    log = made("ledger", "log").out
+    assert "12 answers of 12, judged by judge" in log
+    assert "sheet 6, 11 of 12 answers graded by AB" in log
     assert f"the judge was kinder 0 times, harsher {partial} times" in shown.out
     assert made("verify").code == 0
     assert made.status("V22") == "PASS"
