@@ -58,8 +58,10 @@ def test_commands_are_those_of_this_issue() -> None:
         "judge-check",
         "keys",
         "ledger",
+        "baseline",
     }
-    assert {path[1] for path in ALL if len(path) == 2} == {"new", "init", "log", "show", "doctor", "sample", "score"}
+    inner = {"new", "init", "log", "show", "doctor", "set", "list", "sample", "score"}
+    assert {path[1] for path in ALL if len(path) == 2} == inner
 
 
 def test_first_page_is_that_of_the_commands(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,9 @@ from trialplate.rules.bounds import (
     clopper_pearson,
     fewest_cases,
     guarded,
+    guarded_between,
     guarded_diff,
+    guarded_diff_between,
     guarded_ppi,
     max_failures,
     nearest_rank,
@@ -87,40 +89,93 @@ def test_equal_weights_are_no_weights(drawn: tuple[int, list[int]], alpha: float
     assert guarded(means, alpha, [weight] * len(means)) == pytest.approx(guarded(means, alpha), abs=1e-9, rel=1e-9)
 
 
-@given(counts(), alphas, st.data())
+@given(counts(repeats=2), alphas, st.data())
 def test_one_more_passed_repeat_lowers_no_bound(
     drawn: tuple[int, list[int]], alpha: float, data: st.DataObject
 ) -> None:
-    """With up to ten repeats: what makes early stopping and unknown cells at their extremes sound."""
+    """With one repeat or two, whatever the cases."""
+    before, after = _one_more(drawn, alpha, data)
+    assert after.lower >= before.lower - LAST_BITS
+    assert after.upper >= before.upper - LAST_BITS
+
+
+@given(counts(), alphas, st.data())
+def test_one_more_passed_repeat_lowers_bounds_by_a_hundredth_at_most(
+    drawn: tuple[int, list[int]], alpha: float, data: st.DataObject
+) -> None:
+    """With more repeats a better answer may widen the spread, and cost more than it gains: never much."""
+    before, after = _one_more(drawn, alpha, data)
+    assert after.lower >= before.lower - 0.01
+    assert after.upper >= before.upper - 0.01
+
+
+def _one_more(drawn: tuple[int, list[int]], alpha: float, data: st.DataObject) -> tuple[Bound, Bound]:
+    """Return the bounds before and after one more repeat of one case passed."""
     repeats, passes = drawn
     index = data.draw(st.sampled_from(range(len(passes))))
     assume(passes[index] < repeats)
     better = [count + (place == index) for place, count in enumerate(passes)]
-    before, after = guarded(means_of(repeats, passes), alpha), guarded(means_of(repeats, better), alpha)
-    assert after.lower >= before.lower - LAST_BITS
-    assert after.upper >= before.upper - LAST_BITS
+    return guarded(means_of(repeats, passes), alpha), guarded(means_of(repeats, better), alpha)
+
+
+def test_a_better_answer_can_lower_a_bound() -> None:
+    """The reason for `guarded_between`: with eight repeats of two cases, at 95 %."""
+    assert guarded([6 / 8, 7 / 8], 0.05).lower > guarded([6 / 8, 1], 0.05).lower + 0.0003
+
+
+@given(counts(), alphas, st.booleans(), st.data())
+def test_no_completion_leaves_what_was_said_between(
+    drawn: tuple[int, list[int]], alpha: float, weighted: bool, data: st.DataObject
+) -> None:
+    """Bounds at the worst and the best hold for any answers in between, so that a run may end before they come."""
+    repeats, passes = drawn
+    best = [data.draw(st.integers(count, repeats)) for count in passes]
+    filled = [data.draw(st.integers(low, high)) for low, high in zip(passes, best, strict=True)]
+    weights = [data.draw(st.integers(1, 9)) for _ in passes] if weighted else None
+    low, high = guarded_between(means_of(repeats, passes), means_of(repeats, best), alpha, weights)
+    found = guarded(means_of(repeats, filled), alpha, weights)
+    assert low.lower - LAST_BITS <= found.lower
+    assert found.upper <= high.upper + LAST_BITS
+    assert low.mean - LAST_BITS <= found.mean <= high.mean + LAST_BITS
+    assert guarded_between(means_of(repeats, filled), means_of(repeats, filled), alpha, weights) == (found, found)
 
 
 @given(st.integers(1, 10), st.data(), alphas)
-def test_one_better_cell_of_the_candidate_lowers_no_bound_of_the_difference(
+def test_no_completion_of_a_difference_leaves_what_was_said_between(
     repeats: int, data: st.DataObject, alpha: float
 ) -> None:
-    """And one of the reference raises none."""
-    rows = data.draw(st.lists(st.tuples(*[st.integers(0, repeats)] * 2), min_size=1, max_size=30))
+    """Missing answers of either side."""
+    cell = st.tuples(*[st.integers(0, repeats)] * 3).map(sorted)
+    rows = data.draw(st.lists(st.tuples(cell, cell), min_size=1, max_size=20))
+    mine, other = ([means_of(repeats, [row[side][at] for row in rows]) for at in range(3)] for side in (0, 1))
+    low, high = guarded_diff_between((mine[0], mine[2]), (other[0], other[2]), alpha)
+    found = guarded_diff(mine[1], other[1], alpha)
+    assert low.lower - LAST_BITS <= found.lower
+    assert found.upper <= high.upper + LAST_BITS
+
+
+@given(shares, st.floats(0.5, 300), st.floats(1, 5), alphas)
+def test_more_trials_at_the_same_share_bring_exact_bounds_nearer(
+    share: float, trials: float, times: float, alpha: float
+) -> None:
+    """On which `guarded_between` stands, and that more passes raise them."""
+    few, many = (clopper_pearson(min(share * n, n), n, alpha) for n in (trials, trials * times))
+    assert few[0] <= many[0] + LAST_BITS
+    assert many[1] <= few[1] + LAST_BITS
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=30), alphas, st.data())
+def test_one_better_case_of_the_candidate_lowers_no_bound_of_the_difference(
+    rows: list[tuple[bool, bool]], alpha: float, data: st.DataObject
+) -> None:
+    """With one trial a case; and one of the reference raises none."""
     index = data.draw(st.sampled_from(range(len(rows))))
-    assume(rows[index][0] < repeats)
-    better = [(a + (place == index), b) for place, (a, b) in enumerate(rows)]
-
-    def bound(pairs: list[tuple[int, int]], *, swapped: bool) -> Bound:
-        first, second = (means_of(repeats, [pair[side] for pair in pairs]) for side in (0, 1))
-        return guarded_diff(second, first, alpha) if swapped else guarded_diff(first, second, alpha)
-
-    before, after = bound(rows, swapped=False), bound(better, swapped=False)
+    assume(not rows[index][0])
+    mine, other = [float(a) for a, _ in rows], [float(b) for _, b in rows]
+    better = [mean + (place == index) for place, mean in enumerate(mine)]
+    before, after = guarded_diff(mine, other, alpha), guarded_diff(better, other, alpha)
     assert after.lower >= before.lower - LAST_BITS
     assert after.upper >= before.upper - LAST_BITS
-    before, after = bound(rows, swapped=True), bound(better, swapped=True)
-    assert after.lower <= before.lower + LAST_BITS
-    assert after.upper <= before.upper + LAST_BITS
 
 
 @given(pairs(), alphas)

@@ -16,6 +16,7 @@ from typer.main import get_command
 
 from trialplate import __version__
 from trialplate.cli import complete, parameters
+from trialplate.cli.baseline_app import baseline_app
 from trialplate.cli.judge_app import judge_app
 from trialplate.errors import EXIT_USAGE
 
@@ -38,6 +39,7 @@ ledger_app = typer.Typer(help="The project's ledger.", no_args_is_help=True, con
 app.add_typer(judge_app, name="judge-check")
 app.add_typer(keys_app, name="keys")
 app.add_typer(ledger_app, name="ledger")
+app.add_typer(baseline_app, name="baseline")
 
 HERE = Path("trialplate.yaml")
 

@@ -34,6 +34,7 @@ Commands:
   judge-check A judge against a person's grades.
   keys        Signing keys: made here, kept outside of every project.
   ledger      The project's ledger.
+  baseline    The run that others are compared with.
 
 `trialplate COMMAND --help` tells more of each.
 """

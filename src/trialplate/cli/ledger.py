@@ -13,6 +13,7 @@ from trialplate.ledger.keys import LedgerKey, key_names, load_signer
 from trialplate.record import canonical
 from trialplate.record.decisions import Decision
 from trialplate.record.entries import (
+    BaselineSet,
     CommitPassMark,
     CommitTestSet,
     Genesis,
@@ -88,6 +89,8 @@ def _words(entry: LedgerEntry) -> Iterator[str]:
         yield f"{body.run_id} {body.status} at {body.size} lines"
     elif isinstance(body, Pin):
         yield f"{body.run_id} at {body.size} lines"
+    elif isinstance(body, BaselineSet):
+        yield f"{body.run_id} {body.configuration or 'each configuration'}"
     elif isinstance(body, Waiver):
         yield f"{body.run_id}: {body.reason}"
     elif isinstance(body, Decision):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from trialplate.record.values import Choose, Plan, Rule
 from trialplate.rules.loosening import looser
 from trialplate.verify.ledger_view import LedgerEntry
-from trialplate.verify.text import selector_text, visible
+from trialplate.verify.text import compared_text, selector_text, visible
 
 __all__ = ["choose_words", "rule_words", "supersedes_words"]
 
@@ -17,6 +17,11 @@ def rule_words(rule: Rule) -> str:
         return (
             f"{rule.id}: cases{selector_text(rule.must_pass)} must pass ({rule.require or 'as the plan folds cases'})"
         )
+    if rule.no_regressions is not None:
+        but = f" but {', '.join(map(visible, rule.allow))}" if rule.allow else ""
+        return f"{rule.id}: no case{selector_text(rule.where)}{but} worse than in the baseline, none new that fails"
+    if rule.not_worse_than is not None:
+        return f"{rule.id}: {compared_text(rule)}, {'as an estimate' if rule.basis == 'estimate' else 'as is shown'}"
     sign = "at least" if rule.at_least is not None else "at most"
     each = f" for each {rule.each}" if rule.each is not None else ""
     least = f", over at least {rule.cases} cases" if rule.cases > 1 else ""

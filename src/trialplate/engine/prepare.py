@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from trialplate.engine.baselines import baseline_of, check_comparable
 from trialplate.engine.estimate import Estimate, bounds_of, estimate_helpers
 from trialplate.engine.fetching import fetch
 from trialplate.engine.making import Own
@@ -106,15 +107,20 @@ def prepare(
         own: objects that the plan names as its runners and scorers.
 
     Raises:
-        SpecError: the project cannot be used, its public plan would hold a private text, or its budget or its limits
-            could not be kept.
+        SpecError: the project cannot be used, its public plan would hold a private text, its budget or its limits
+            could not be kept, or what it compares with cannot be compared.
+        VerificationError, FormatError: the ledger or the record of what it compares with does not hold.
         UsageError: the narrowing names something that is not there, or leaves nothing.
     """
     own = own or Own()
     if not isinstance(project, Project):
         project = load_project(project, fetch, own)
-    frozen = freeze(project, secret, cache=cache, ceiling=ceiling)
+    compared = baseline_of(project)
+    baseline = compared.baseline if compared is not None else None
+    frozen = freeze(project, secret, cache=cache, ceiling=ceiling, baseline=baseline)
     plan = frozen.plan
+    if compared is not None:
+        check_comparable(plan, compared, project)
     if narrowing is not None:
         _check_narrowing(plan, narrowing)
     matrix = narrow(plan, narrowing)

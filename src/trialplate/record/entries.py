@@ -399,8 +399,8 @@ LEDGER_TYPES: Mapping[str, type] = {
     "run.resume": Pin,
     "run.end": RunEnd,
     "waiver": Waiver,
-    "decision": Decision,
     "baseline": BaselineSet,
+    "decision": Decision,
     "judge.sample": JudgeSheet,
     "judge.check": JudgeCheck,
 }

@@ -6,7 +6,8 @@ The engine runs `trials`, the verifier counts them: neither has another list.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from trialplate.record import canonical, codec
 from trialplate.record.entries import Narrowing, TrialKey
@@ -14,7 +15,7 @@ from trialplate.record.frozen import Json, Value
 from trialplate.record.values import Case, Configuration, PassMark, Plan, PlanCase, Scorer, Selector
 
 __all__ = ["FULLY", "Matrix", "attempt_key", "configuration_digest", "judge_key", "mark_digest", "model_key", "narrow"]
-__all__ += ["selects"]
+__all__ += ["selects", "stop_order"]
 
 FULLY = "fully_"
 """Before the name of a judge's first metric: 1 where that is 1, else 0. It is not asked for, but follows."""
@@ -111,6 +112,18 @@ def narrow(plan: Plan, narrowing: Narrowing | None) -> Matrix:
                         planned = line.repeats if repeats is None else min(line.repeats, repeats)
                         counts[name][index] = max(counts[name][index], planned)
     return Matrix(cases=tuple(cases), scorers=plan.scorers, counts=counts)
+
+
+def stop_order(seed: str, cases: Iterable[PlanCase]) -> tuple[str, ...]:
+    """Return the ids of the cases in the order in which a run that may stop early asks them.
+
+    Sorted by SHA-256 of the seed's text and the id, in UTF-8 one behind the other. The seed has 71 characters always,
+    so no two pairs are one text. It is fixed only once the mark is committed, so its author cannot put hard cases last.
+
+    Args:
+        seed: `run.open`'s: the digest of the run.start line, as text.
+    """
+    return tuple(sorted((case.id for case in cases), key=lambda name: hashlib.sha256((seed + name).encode()).digest()))
 
 
 class Matrix(Value, kw_only=False):

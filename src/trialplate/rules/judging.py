@@ -6,7 +6,7 @@ for each judge, the answers of candidates that it scored, and a case gives a con
 repeats. Each further sheet of that run is drawn from what the sheets before it left, so that all of them together are
 one drawing without replacement, and no answer counts twice.
 
-Source: docs/formats/ledger.md, clauses 2.17 to 2.25; ADR 52.
+Source: docs/formats/ledger.md, clauses 2.18 to 2.26; ADR 52.
 """
 
 from __future__ import annotations

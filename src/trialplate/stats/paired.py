@@ -29,7 +29,7 @@ __all__ = [
     "tost_p",
 ]
 
-MOST_SUMS = 1_000_000
+MOST_SUMS = 200_000
 """Different sums that the sign-flip test keeps; beyond it there is no p, rather than one that takes minutes."""
 
 
@@ -77,7 +77,7 @@ def sign_flip_p(differences: Sequence[Fraction | Decimal | int | float]) -> Frac
             0.1 + 0.2 and 0.3 are the same sum.
 
     Returns:
-        One-sided p, 1 where no case differs; None if there are more than a million different sums to count.
+        One-sided p, 1 where no case differs; None if there are more than 200,000 different sums to count.
 
     Source: Fisher's randomisation test for pairs (Edgington and Onghena 2007), by convolution.
     """

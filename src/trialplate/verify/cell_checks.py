@@ -122,19 +122,24 @@ class CellChecks:
         allowed = may_be_incompatible(self.configurations[body.trial[0]])
         return body == bare and (body.cause == "budget" or (body.cause == "incompatible" and allowed))
 
-    def finish(self, closed: RunClose | None, selection: str) -> None:
-        """Say what was checked, once the last line is read."""
-        absent = self.matrix.size - len(self.board.cells)
+    def finish(self, closed: RunClose | None, selection: str, not_needed: int = 0) -> None:
+        """Say what was checked, once the last line is read.
+
+        Args:
+            not_needed: absent trials that a stop rule accounts for.
+        """
+        absent = self.matrix.size - len(self.board.cells) - not_needed
         cells = self.board.cells.values()
         undecided = sum(1 for cell in cells if cell.running or (cell.outcome == "skipped" and not cell.settled))
-        if closed is not None and closed.complete and (absent or undecided):
+        if closed is not None and closed.complete and (absent > 0 or undecided):
             self.report.found("MATRIX-INCOMPLETE", f"says it is complete; {absent + undecided} trials have no outcome")
         planned = f"{self.matrix.size} planned trials" + (" of a pilot" if selection == "pilot" else "")
         dangling = sum(1 for cell in cells if cell.retrying and not cell.running)
         if closed is not None and closed.complete and dangling:
             message = f"says it is complete; {dangling} trials ended in an attempt that was to be tried again"
             self.report.found("ATTEMPT-ORDER", message)
-        self.report.passed("V11", f"{len(self.board.cells)} of {planned} began, none other did")
+        stopped = f"; {not_needed} were not needed" if not_needed else ""
+        self.report.passed("V11", f"{len(self.board.cells)} of {planned} began, none other did{stopped}")
         self.report.passed(
             "V12", f"{counted(self.board.attempts, 'attempt')}, numbered in order; none follows a decided one"
         )

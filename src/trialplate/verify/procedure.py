@@ -77,6 +77,8 @@ def _verify_run(done: Verified, run: Path, ledger: LedgerView, others: Others) -
     if ledger.whole:
         done.gate = Gate(ledger, record, run.parent, done.report, others)
         done.gate.judges.check()
+        done.gate.check_stop()
+        done.gate.check_baseline()
         done.gate.check_decisions()
         done.gate.check_attempts()
 

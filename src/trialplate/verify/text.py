@@ -17,7 +17,8 @@ from trialplate.rules.quantities import draws_of
 from trialplate.verify.findings import CHECKS, Report, counted
 from trialplate.verify.gate import attempt_text
 
-__all__ = ["decimal_text", "decision_json", "decision_lines", "margin_text", "report_json", "report_lines", "visible"]
+__all__ = ["compared_text", "decimal_text", "decision_json", "decision_lines", "margin_text", "report_json"]
+__all__ += ["report_lines", "selector_text", "visible"]
 
 REASONS = {
     "waived": "this run was waived: it does not count, and so it cannot decide",
@@ -52,7 +53,8 @@ def decimal_text(value: Fraction, beside: Fraction | None = None, digits: int = 
         whole = round(value * scale)
         told = whole == value * scale if value == beside else beside is None or whole != round(beside * scale)
         if told:
-            return f"{whole // scale}.{whole % scale:0{places}d}"
+            sign, whole = "-" if whole < 0 else "", abs(whole)
+            return f"{sign}{whole // scale}.{whole % scale:0{places}d}"
     return str(value)
 
 
@@ -131,7 +133,7 @@ def decision_lines(decision: Decision, mark: PassMark, report: Report) -> Iterat
         yield f"  rule {result.id}: {rule_text(by_id[result.id], result, mark.errors)}"
         for copy in _worth_showing(result.copies):
             told = copy_text(by_id[result.id], result, copy, mark.errors)
-            yield f"    {by_id[result.id].each} {visible(copy.value)}: {told}"
+            yield f"    {_copy_name(by_id[result.id], copy)}: {told}"
     if decision.cut is not None:
         told = ", ".join(f"{counted(getattr(decision.cut, part), part[:-1])}" for part in _CUT)
         yield f"  cut: too long for a line of the ledger, so only what stands in the way is stated; in all {told}"
@@ -141,7 +143,13 @@ def decision_lines(decision: Decision, mark: PassMark, report: Report) -> Iterat
     for reason in decision.reasons:
         if reason in REASONS:
             yield f"  because: {REASONS[reason]}"
+    if decision.stopped is not None:
+        found = next((item.found for item in decision.evidence if item.name == "complete"), "some trials")
+        yield f"  curtailed: it ended by the mark's stop rule ({decision.stopped}), {found}; means are not unbiased"
     yield from _attempt_lines(decision, mark.attempts)
+    if mark.baseline is not None:
+        which = "each with its own name" if mark.baseline.configuration is None else mark.baseline.configuration
+        yield f"  baseline: run {mark.baseline.run_id}, {which}"
     for note in report.findings:
         yield f"  note {note.code}: {visible(note.message)}"
     yield f"  level: {visible(report.said.get('V20', ''))}"
@@ -247,21 +255,75 @@ def rule_text(rule: Rule, result: RuleResult, errors: str) -> str:
         named = f"; {', '.join(map(visible, result.failing))}" if result.failing else ""
         many = f"{counted(result.cases, 'case')}{selector_text(rule.must_pass)}"
         return f"{many} must pass; it {word} ({result.reason}{named})"
+    if rule.no_regressions is not None:
+        among = ", ".join(f"{item.cases} {_kind_text(item)}" for item in result.copies) or _reason_text(rule, result)
+        return f"no case{selector_text(rule.where)} worse than in the baseline: {among}; it {word} ({result.reason})"
     sign = "at least" if rule.at_least is not None else "at most"
     text = f"{rule.of}{selector_text(rule.where)} {sign} {rule.at_least or rule.at_most}"
+    text = text if rule.not_worse_than is None else compared_text(rule)
     if rule.each is not None:
         held = sum(copy.result == "pass" for copy in result.copies)
         many = f"{held} of {len(result.copies)} hold; " if result.copies else ""
         return f"{text} for each {rule.each}: {many}it {word} ({_reason_text(rule, result)})"
+    if rule.not_worse_than is not None:
+        return f"{text}: {_difference_text(result)}; it {word} ({_reason_text(rule, result)})"
     return f"{text}: {span_text(result)}; it {word} ({margin_text(rule, result, errors)})"
 
 
 def copy_text(rule: Rule, result: RuleResult, copy: CopyResult, errors: str) -> str:
     """Return what one copy of a rule came to, in words."""
     word = _HOLDS[copy.result]
+    if rule.no_regressions is not None and rule.each is None:
+        return _changed_text(copy)
     fields = {name: value for name, value in copy.__dict__.items() if name != "value"}
     alone = result.replace(copies=(), **fields)
+    if rule.not_worse_than is not None:
+        return f"{_difference_text(alone)}; it {word} ({_reason_text(rule, alone)})"
     return f"{span_text(alone)}; it {word} ({margin_text(rule, alone, errors)})"
+
+
+def compared_text(rule: Rule) -> str:
+    """Return what a comparison asks for: how far from its reference a quantity may be, or must be above it."""
+    by, of = Fraction(rule.by or "0"), f"{rule.of}{selector_text(rule.where)}"
+    beside = "the baseline" if rule.not_worse_than == "baseline" else rule.not_worse_than
+    if by < 0:
+        return f"{of} at least {str(rule.by).removeprefix('-')} above {beside}"
+    return f"{of} not more than {rule.by} below {beside}" if by else f"{of} not below {beside}"
+
+
+def _difference_text(result: RuleResult) -> str:
+    """Return how far a quantity is from its reference, with the unknown cells of both at their extremes."""
+    if result.low is None or result.high is None or result.threshold is None:
+        return f"nothing compared in {counted(result.cells, 'cell')}"
+    bar = Fraction(result.threshold)
+    ends = list(dict.fromkeys(_distance(Fraction(end), bar) for end in (result.low, result.high)))
+    unknown = f", {result.unknown} unknown" if result.unknown else ""
+    bounds = f", shown between {result.lower} and {result.upper}" if result.lower is not None else ""
+    told = ends[0] if len(ends) == 1 else f"between {' and '.join(ends)}"
+    return f"{told} over {counted(result.cells, 'cell')} of {counted(result.cases, 'case')}{unknown}{bounds}"
+
+
+def _copy_name(rule: Rule, copy: CopyResult) -> str:
+    """Return what a line about a copy begins with."""
+    if rule.no_regressions is not None and rule.each is None:
+        return f"{counted(copy.cases, 'case')} {_kind_text(copy)}"
+    return f"{rule.each or 'alternative'} {visible(copy.value)}"
+
+
+def _kind_text(copy: CopyResult) -> str:
+    """Return how the cases of a copy stand to the baseline, in words."""
+    return "worse, as allowed" if copy.value == "allowed" else visible(copy.value)
+
+
+def _changed_text(copy: CopyResult) -> str:
+    """Return which cases of a kind regressed, or may have, or are allowed to."""
+    named = ", ".join(map(visible, copy.failing)) + (" are the first" if len(copy.failing) == 10 else "")
+    if copy.value in ("removed", "allowed"):
+        return named
+    if copy.result == "pass":
+        return "none regressed" if copy.value == "unchanged" else "none fails"
+    verb = "regressed" if copy.value == "unchanged" else "fails"
+    return f"{verb}: {named}" if copy.result == "fail" else f"unknown whether it {verb}: {named}"
 
 
 def _reason_text(rule: Rule, result: RuleResult | CopyResult) -> str:

@@ -44,7 +44,7 @@ def judged_plan(scorer: Scorer | None = None, helper: Configuration | None = Non
 
 
 def test_drawing_is_the_one_that_is_written_down() -> None:
-    """Clause 2.19 of the ledger's format: the same root and count give these answers for ever."""
+    """Clause 2.20 of the ledger's format: the same root and count give these answers for ever."""
     first = [("a", "q8", 2), ("b", "q1", 2), ("a", "q10", 1), ("a", "q7", 1), ("b", "q5", 1), ("a", "q9", 1)]
     assert drawn(ROOT, 6, TRIALS) == first
 
