@@ -21,6 +21,7 @@ from trialplate.rules.bounds import (
     guarded_diff,
     guarded_diff_between,
     guarded_ppi,
+    guarded_ppi_between,
     max_failures,
     nearest_rank,
     newcombe,
@@ -150,6 +151,20 @@ def test_no_completion_of_a_difference_leaves_what_was_said_between(
     mine, other = ([means_of(repeats, [row[side][at] for row in rows]) for at in range(3)] for side in (0, 1))
     low, high = guarded_diff_between((mine[0], mine[2]), (other[0], other[2]), alpha)
     found = guarded_diff(mine[1], other[1], alpha)
+    assert low.lower - LAST_BITS <= found.lower
+    assert found.upper <= high.upper + LAST_BITS
+
+
+@given(counts(), st.lists(st.floats(-1, 1), min_size=1, max_size=20), alphas, st.data())
+def test_no_completion_of_a_judged_mean_leaves_what_was_said_between(
+    drawn: tuple[int, list[int]], differences: list[float], alpha: float, data: st.DataObject
+) -> None:
+    """Answers that the judge has not seen yet."""
+    repeats, passes = drawn
+    best = [data.draw(st.integers(count, repeats)) for count in passes]
+    filled = [data.draw(st.integers(low, high)) for low, high in zip(passes, best, strict=True)]
+    low, high = guarded_ppi_between(means_of(repeats, passes), means_of(repeats, best), differences, alpha)
+    found = guarded_ppi(means_of(repeats, filled), differences, alpha)
     assert low.lower - LAST_BITS <= found.lower
     assert found.upper <= high.upper + LAST_BITS
 

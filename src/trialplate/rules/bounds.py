@@ -34,6 +34,7 @@ __all__ = [
     "guarded_diff",
     "guarded_diff_between",
     "guarded_ppi",
+    "guarded_ppi_between",
     "max_failures",
     "nearest_rank",
     "newcombe",
@@ -110,10 +111,7 @@ def guarded_between(
     Source: `guarded`, with each part of the design effect at the end of its range that gives the fewest trials.
     """
     _check_alpha(alpha)
-    _check_values(worst, 0.0, 1.0)
-    _check_values(best, 0.0, 1.0)
-    if len(worst) != len(best) or any(low > high for low, high in zip(worst, best, strict=True)):
-        raise ValueError("each case has a worst mean and a best one that is not below it")
+    _check_range(worst, best)
     if weights is not None and (len(weights) != len(worst) or not all(0 < w < float("inf") for w in weights)):
         raise ValueError("a weight is a number above 0, and each mean has one")
     if not worst:
@@ -130,10 +128,8 @@ def guarded_between(
     cases = total**2 / squares
     n_eff = cases * max(1.0, min(low * (1 - low), high * (1 - high)) / variance)
     at_worst, at_best = (min(weighted / total, 1.0) for weighted in sums)
-    return (
-        Bound(at_worst, n_eff, *_limits(at_worst, n_eff, cases, alpha)),
-        Bound(at_best, n_eff, *_limits(at_best, n_eff, cases, alpha)),
-    )
+    first = Bound(at_worst, n_eff, *_limits(at_worst, n_eff, cases, alpha))
+    return first, first if at_best == at_worst else Bound(at_best, n_eff, *_limits(at_best, n_eff, cases, alpha))
 
 
 def _limits(share: float, trials: float, cases: float, alpha: float) -> tuple[float, float]:
@@ -201,7 +197,8 @@ def _doubled(half: Bound) -> Bound:
 def guarded_ppi(judged: Sequence[float], differences: Sequence[float], alpha: float) -> Bound:
     """Return a mean by a judge, put right by what people said of some of the same answers, with its bounds.
 
-    Both variances are taken with two pseudo-values added, the ends of the range, so that neither is ever 0.
+    Both variances are taken with two pseudo-values added, the ends of the range, so that neither is ever 0. Where
+    answers are missing, ask `guarded_ppi_between`.
 
     Args:
         judged: of each case what the judge says, in [0, 1].
@@ -218,21 +215,46 @@ def guarded_ppi(judged: Sequence[float], differences: Sequence[float], alpha: fl
 
     Source: Angelopoulos et al. 2023 (prediction-powered inference), with pseudo-values; docs/statistics.md.
     """
+    return guarded_ppi_between(judged, judged, differences, alpha)[0]
+
+
+def guarded_ppi_between(
+    worst: Sequence[float], best: Sequence[float], differences: Sequence[float], alpha: float
+) -> tuple[Bound, Bound]:
+    """Return bounds of a mean by a judge that hold whatever the missing answers come to, as `guarded_between` does.
+
+    Args:
+        worst: of each case what the judge says, with its missing answers at 0, in [0, 1].
+        best: with them at 1, so nowhere below `worst`.
+        differences: as for `guarded_ppi`, and `alpha` too.
+
+    Returns:
+        The mean and both bounds at the worst, and those at the best, both with the largest variance that any completion
+        could have.
+
+    Raises:
+        ValueError: a value is outside its range, or the lists are not as long as each other.
+    """
     _check_alpha(alpha)
-    _check_values(judged, 0.0, 1.0)
+    _check_range(worst, best)
     _check_values(differences, -1.0, 1.0)
-    if not judged or not differences:
-        return Bound(nan, 0.0, 0.0, 1.0)
-    n, m = len(judged), len(differences)
-    p = (fsum(judged) + 1) / (n + 2)
-    judge_variance = (fsum(f * f for f in judged) + 1) / (n + 2) - p * p
-    q = fsum(differences) / (m + 2)
-    difference_variance = (fsum(r * r for r in differences) + 2) / (m + 2) - q * q
+    if not worst or not differences:
+        return (Bound(nan, 0.0, 0.0, 1.0),) * 2
+    n, m = len(worst), len(differences)
+    low, high = ((fsum(values) + 1) / (n + 2) for values in (worst, best))
+    judge_variance = (fsum(f * f for f in best) + 1) / (n + 2) - low * low
+    off = fsum(differences) / (m + 2)
+    difference_variance = (fsum(r * r for r in differences) + 2) / (m + 2) - off * off
     variance = judge_variance / (n + 2) + difference_variance / (m + 2)
-    centre = min(max(p + q, 0.0), 1.0)
     away = -normal_quantile(alpha) * sqrt(variance)
-    mean = fsum(judged) / n + fsum(differences) / m
-    return Bound(mean, centre * (1 - centre) / variance, max(p + q - away, 0.0), min(p + q + away, 1.0))
+
+    def at(values: Sequence[float], centre: float) -> Bound:
+        inside = min(max(centre + off, 0.0), 1.0)
+        mean = fsum(values) / n + fsum(differences) / m
+        lower, upper = max(centre + off - away, 0.0), min(centre + off + away, 1.0)
+        return Bound(mean, inside * (1 - inside) / variance, lower, upper)
+
+    return at(worst, low), at(best, high)
 
 
 def clopper_pearson(passes: float, trials: float, alpha: float) -> tuple[float, float]:
@@ -391,6 +413,13 @@ def nearest_rank(values: Sequence[Item], q: Fraction) -> Item:
 def _check_alpha(alpha: float) -> None:
     if not 0 < alpha < 0.5:
         raise ValueError(f"an error of {alpha} is not between 0 and 0.5")
+
+
+def _check_range(worst: Sequence[float], best: Sequence[float]) -> None:
+    _check_values(worst, 0.0, 1.0)
+    _check_values(best, 0.0, 1.0)
+    if len(worst) != len(best) or any(low > high for low, high in zip(worst, best, strict=True)):
+        raise ValueError("each case has a worst mean and a best one that is not below it")
 
 
 def _check_values(values: Sequence[float], low: float, high: float) -> None:
