@@ -17,6 +17,7 @@ from typer.main import get_command
 from trialplate import __version__
 from trialplate.cli import complete, parameters
 from trialplate.cli.baseline_app import baseline_app
+from trialplate.cli.judge_app import judge_app
 from trialplate.errors import EXIT_USAGE
 
 __all__ = ["app", "application"]
@@ -35,6 +36,7 @@ keys_app = typer.Typer(
     help="Signing keys: made here, kept outside of every project.", no_args_is_help=True, context_settings=HELP
 )
 ledger_app = typer.Typer(help="The project's ledger.", no_args_is_help=True, context_settings=HELP)
+app.add_typer(judge_app, name="judge-check")
 app.add_typer(keys_app, name="keys")
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(baseline_app, name="baseline")

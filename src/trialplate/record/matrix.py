@@ -14,16 +14,11 @@ from trialplate.record.entries import Narrowing, TrialKey
 from trialplate.record.frozen import Json, Value
 from trialplate.record.values import Case, Configuration, PassMark, Plan, PlanCase, Scorer, Selector
 
-__all__ = [
-    "Matrix",
-    "attempt_key",
-    "configuration_digest",
-    "mark_digest",
-    "model_key",
-    "narrow",
-    "selects",
-    "stop_order",
-]
+__all__ = ["FULLY", "Matrix", "attempt_key", "configuration_digest", "judge_key", "mark_digest", "model_key", "narrow"]
+__all__ += ["selects", "stop_order"]
+
+FULLY = "fully_"
+"""Before the name of a judge's first metric: 1 where that is 1, else 0. It is not asked for, but follows."""
 
 
 def selects(selector: Selector, case: Case | PlanCase) -> bool:
@@ -71,6 +66,23 @@ def attempt_key(configuration: Configuration) -> str:
     if "settings" in reaches:
         reaches["settings"] = {name: item for name, item in reaches["settings"].items() if name != "seed"}
     return canonical.digest_value({"trialplate": "attempt-key/1", **reaches})
+
+
+def judge_key(plan: Plan, scorer: Scorer) -> str:
+    """Return the digest of what a judge is: the model that is asked, and the rules by which it is asked and read.
+
+    What people found of it holds for as long as this stays the same. No name, label, price or limit is in it, and no
+    case: so two plans of one ledger that ask the same judge have it in common.
+    """
+    asked = next((attempt_key(item) for item in plan.helpers if item.name == scorer.helper), None)
+    json = codec.to_json(scorer)
+    kept: dict[str, Json] = {name: json[name] for name in ("type", "version", "settings", "plugin") if name in json}
+    kept["texts"] = [
+        [text.role, text.name if text.role == "document" else "", text.commitment] for text in scorer.texts
+    ]
+    kept["asked"] = [name for name in scorer.also if name != FULLY + scorer.metric]
+    kept["files"] = [file.digest for file in scorer.files]
+    return canonical.digest_value({"trialplate": "judge-key/1", "helper": asked, **kept})
 
 
 def narrow(plan: Plan, narrowing: Narrowing | None) -> Matrix:

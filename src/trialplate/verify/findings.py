@@ -34,7 +34,10 @@ CHECKS = {
     "V19": "decisions re-derived",
     "V20": "assurance level",
     "V21": "answers scored again",
+    "V22": "judges and the people who checked them",
 }
+WHERE_ASKED = ("V21", "V22")
+"""Checks that are told of only where they were made: of answers scored again, of judges that were checked."""
 
 _RESTORE = "restore the file from a copy you trust, or treat the run as worthless"
 _ASK = "ask the signer for the file as it was written; do not repair it by hand"
@@ -126,6 +129,8 @@ CODES = {
     "BASELINE-MISSING": ("V18", "put the baseline's folder back, or commit a mark with another baseline and run again"),
     "BASELINE-DOUBTFUL": ("V18", "ask why this run is what others are held to; `baseline set` names another"),
     "RESCORE": ("V21", "do not rely on this record: its verdicts are not those of its answers; ask the signer why"),
+    "JUDGE-SHEET": ("V22", "do not rely on these grades: ask the signer which answers were graded, and of which run"),
+    "JUDGE-CHECK": ("V22", "do not rely on these grades; grade the sheet again with `trialplate judge-check score`"),
     "DECISION": ("V19", "do not rely on the stated decision; run `trialplate gate` again"),
 }
 """Every finding code: the check it belongs to, and the one thing to do."""
@@ -195,8 +200,10 @@ class Report:
 
     @property
     def checks(self) -> list[str]:
-        """Return the numbers of the checks that are told of: all, but V21 only where it was asked for."""
-        return [item for item in CHECKS if item != "V21" or item in self.skipped or self.status(item) != "SKIP"]
+        """Return the numbers of the checks that are told of: all, but some only where they were made or asked for."""
+        return [
+            item for item in CHECKS if item not in WHERE_ASKED or item in self.skipped or self.status(item) != "SKIP"
+        ]
 
     @property
     def holds(self) -> bool:

@@ -24,6 +24,7 @@ from trialplate.rules.mark_shape import has_bounds
 from trialplate.rules.passmark import Evaluation, evaluate, evaluate_all
 from trialplate.verify.baselines import doubts_of, former_of, lacks_it, missed_it, with_stated
 from trialplate.verify.findings import Finding, Report, counted
+from trialplate.verify.judges import JudgeChecks, as_stated
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
 from trialplate.verify.other_runs import OtherRuns
 from trialplate.verify.record_view import RecordView, board_at, read_record
@@ -86,6 +87,7 @@ class Gate:
         self.beside = OtherRuns(ledger, record, runs)
         self._results: dict[tuple[int, int | None, bool], dict[str, Evaluation]] = {}
         """Own results by configuration, at a size of the record and as of a ledger entry: each is asked for often."""
+        self.judges = JudgeChecks(ledger, record, self._other, report)
         self._gates: dict[str, Gate] = {}
         """Gates of other runs."""
 
@@ -258,6 +260,8 @@ class Gate:
             derived = derived.replace(**{name: getattr(stated, name) for name in told}) if fair else derived
         elif stated.cut is not None:
             derived = fitted(whole)
+        if self.judges.missing:
+            derived = as_stated(stated, derived, self.record.plan.pass_mark)
         if not alike(stated, derived):
             wrong = [name for name, value in stated.__dict__.items() if value != getattr(derived, name)]
             said = f"{stated.configuration} is stated {stated.decision}"
@@ -354,7 +358,12 @@ class Gate:
         if has_bounds(mark):
             attempts = {item.name: self.beside.number(item.name, before, stated) for item in start.configurations}
         former = None if missed_it(stated) else self.former
-        return Circumstances(selection=start.selection, finished=finished, attempts=attempts, baseline=former)
+        grades = self.judges.grades(before)
+        if stated is not None:
+            self.beside.unseen |= self.judges.missing
+        return Circumstances(
+            selection=start.selection, finished=finished, attempts=attempts, grades=grades, baseline=former
+        )
 
     def _other(self, run_id: str, code: str = "ATTEMPT-RECORD") -> RecordView | None:
         """Return another run's record, verified once; a record that does not hold is a finding of this one."""
