@@ -22,7 +22,7 @@ from random import Random
 from trialplate.rules.special import betaincinv
 
 STEPS = 4096
-"""A Beta distribution stands as that many quantiles of equal chance, where rates themselves are needed; counts are exact."""
+"""Where rates themselves are needed, a Beta distribution stands as that many quantiles; counts alone are exact."""
 
 
 def shape(rate: float, icc: float) -> tuple[float, float]:

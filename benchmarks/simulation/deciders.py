@@ -18,6 +18,10 @@ from trialplate.rules.special import normal_quantile
 from trialplate.stats.paired import t_quantile
 
 ALPHA = 0.05
+FLOOR = 90
+"""Percent."""
+ICC = 0.5
+"""Of one model's cases; several models are made up with 0.6, as the reference did."""
 ENOUGH = bounds.ROUNDING
 
 
@@ -51,6 +55,11 @@ def _guarded_diff(tally: tuple[int, ...], alpha: float) -> Bound:
     repeats = len(tally) // 2
     off = [d - repeats for d, number in enumerate(tally) for _ in range(number)]
     return bounds.guarded_diff([max(d, 0) / repeats for d in off], [max(-d, 0) / repeats for d in off], alpha)
+
+
+def accepts(counts: Sequence[int], repeats: int, alpha: float = ALPHA) -> bool:
+    """Return whether the guarded bound shows the floor; a mean that is below it saves working the bound out."""
+    return estimate_accepts(counts, repeats, FLOOR) and guarded(counts, repeats, alpha).lower - FLOOR / 100 > ENOUGH
 
 
 def guarded_decides(counts: Sequence[int], repeats: int, floor: float) -> str:

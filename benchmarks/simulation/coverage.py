@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often bounds hold: coverage over grids of scenarios, with the worst cell, and what else the bounds promise.
+"""How often bounds hold: coverage over grids of scenarios, with the worst cell.
 
 A one-sided bound of 95 % should lie on the right side of the truth in 95 of 100 test sets, at least. A grid's worst
 cell is partly bad luck: the lowest of many noisy numbers is too low. So the three worst cells of each method are drawn
 anew, ten times as often, and the lowest of those is what is shown.
+
+The reference's grids are larger, and it does not list their cells; of each it gives the lowest coverage that it saw.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from simulation.deciders import (
     student_bounds,
     wilson_bounds,
 )
-from simulation.figures import Figure, Job, Line, at_least, at_most, about, share
+from simulation.figures import Figure, Job, Line, at_least, share
 from trialplate.rules import bounds
 from trialplate.rules.special import normal_quantile
 from trialplate.stats.agreement import lang_reiczigel
@@ -159,9 +161,7 @@ def _clusters() -> dict[str, Draw]:
     }
 
 
-def _judged(
-    rng: Random, rate: float, judge: tuple[float, float], n: int, graded: int
-) -> tuple[float, list[Bounds]]:
+def _judged(rng: Random, rate: float, judge: tuple[float, float], n: int, graded: int) -> tuple[float, list[Bounds]]:
     sensitivity, specificity = judge
     said = made.binomial(rng, rate * sensitivity + (1 - rate) * (1 - specificity), n)
     good = made.binomial(rng, rate, graded)
@@ -194,37 +194,6 @@ def _judges() -> dict[str, Draw]:
     }
 
 
-# -------------------------------------------------------------------------------------------------- steps and ties
-
-
-def _steps(rng: Random, draws: int) -> list[Figure]:
-    """Make one trial more pass, and see whether a bound goes down, which none should."""
-    down = [0, 0, 0, 0]
-    for _ in range(draws):
-        n, repeats = rng.randrange(3, 31), rng.randrange(1, 11)
-        rate = rng.choice((0.5, 0.8, 0.9, 0.97))
-        before = made.run(rng, rate, 0.5, n, repeats)
-        rival = made.run(rng, 0.9, 0.5, n, repeats)
-        place = rng.randrange(n)
-        before[place] = min(before[place], repeats - 1)
-        after = [*before[:place], before[place] + 1, *before[place + 1 :]]
-        weights = [rng.randrange(1, 10) for _ in range(n)]
-        pairs = [
-            [tuple(guarded(counts, repeats)[2:]) for counts in (before, after)],
-            [tuple(guarded_diff(counts, rival, repeats)[2:]) for counts in (before, after)],
-            [student_bounds([a - b for a, b in zip(counts, rival, strict=True)], repeats) for counts in (before, after)],
-            [tuple(bounds.guarded([c / repeats for c in counts], ALPHA, weights)[2:]) for counts in (before, after)],
-        ]
-        for method, (old, new) in enumerate(pairs):
-            down[method] += new[0] < old[0] - ENOUGH or new[1] < old[1] - ENOUGH
-    return [share(number, draws) for number in down]
-
-
-def _ties(_rng: Random, _draws: int) -> list[Figure]:
-    """Two models that did the same in every case: how far down the bound of their difference still reaches."""
-    return [Figure(100 * guarded_diff([1] * n, [1] * n, 1).lower, 0.0, 1) for n in (10, 100)]
-
-
 # -------------------------------------------------------------------------------------------------------------- rows
 
 
@@ -237,13 +206,13 @@ def jobs() -> list[Job]:
     """Return the grids, each a row for each method."""
     means = (
         ("guarded bound holds", at_least(95.0)),
-        ("CLT bound holds", about(17.9)),
-        ("Student's t holds", about(17.9)),
-        ("Wilson on pooled trials holds", about(66.4)),
+        ("CLT bound holds", at_least(17.9)),
+        ("Student's t holds", at_least(17.9)),
+        ("Wilson on pooled trials holds", at_least(66.4)),
     )
     return [
         *(
-            _grid(f"means-{r}", _means(r), [Line(f"{what}, {r} a case", said if r == 3 or not i else None) for i, (what, said) in enumerate(means)], part)
+            _grid(f"means-{r}", _means(r), [Line(f"{what}, {r} a case", said) for what, said in means], part)
             for r, part in ((1, 0.5), (3, 0.25), (10, 0.25))
         ),
         _grid(
@@ -251,20 +220,27 @@ def jobs() -> list[Job]:
             _differences(),
             [
                 Line("paired guarded bound holds", at_least(93.5)),
-                Line("paired t holds", about(28.8)),
-                Line("Newcombe on pooled trials holds", about(73.9)),
+                Line("paired t holds", at_least(28.8)),
+                Line("Newcombe on pooled trials holds", at_least(73.9)),
             ],
             0.1,
         ),
-        _grid("this-set", _these_sets(), [Line("this_set: Clopper-Pearson on pooled trials holds", at_least(95.4))], 0.25),
-        _grid("this-difference", _these_differences(), [Line("this_set: Newcombe on pooled trials holds", at_least(93.6))], 0.1),
+        _grid(
+            "this-set", _these_sets(), [Line("this_set: Clopper-Pearson on pooled trials holds", at_least(95.4))], 0.25
+        ),
+        _grid(
+            "this-difference",
+            _these_differences(),
+            [Line("this_set: Newcombe on pooled trials holds", at_least(93.6))],
+            0.1,
+        ),
         _grid(
             "clusters",
             _clusters(),
             [
                 Line("guarded bound over clusters holds", at_least(95.0)),
-                Line("ignoring clusters holds", about(66.3)),
-                Line("clustered t holds", about(44.7)),
+                Line("ignoring clusters holds", at_least(66.3)),
+                Line("clustered t holds", at_least(44.7)),
             ],
             0.1,
         ),
@@ -273,29 +249,10 @@ def jobs() -> list[Job]:
             _judges(),
             [
                 Line("guarded PPI holds", at_least(94.0)),
-                Line("plain PPI holds", about(81.8)),
+                Line("plain PPI holds", at_least(81.8)),
                 Line("Rogan-Gladen, Lang-Reiczigel limits hold", at_least(92.5)),
-                Line("judge as it is holds", about(0.4)),
+                Line("judge as it is holds", at_least(0.4)),
             ],
             0.25,
-        ),
-        Job(
-            "steps",
-            (
-                Line("one more pass lowers a bound: guarded, up to 10 a case", at_most(0)),
-                Line("one more pass lowers a bound: paired guarded", at_most(0)),
-                Line("one more pass lowers a bound: paired t", at_most(23)),
-                Line("one more pass lowers a bound: guarded with weights", None),
-            ),
-            _steps,
-            2,
-        ),
-        Job(
-            "ties",
-            (
-                Line("two models alike in 10 of 10 cases: lower bound of the difference", about(-22.5), "points"),
-                Line("two models alike in 100 of 100 cases: lower bound of the difference", about(-2.3), "points"),
-            ),
-            _ties,
         ),
     ]
