@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from random import Random
@@ -54,10 +55,11 @@ def rows(job: Job, figures: list[Figure]) -> list[dict[str, object]]:
     ]
 
 
-def show(row: dict[str, object]) -> None:
-    """Print one line of the table."""
+def line(row: dict[str, object]) -> str:
+    """Return one line of the table."""
     said = row["reference"] or "-"
-    print(f"{row['mark']:1} {row['what']:<90} {row['here']:>7.2f} +-{row['error']:<5.2f} {said:>9}  {row['note']}")
+    text = f"{row['mark']:1} {row['what']:<90} {row['here']:>7.2f} +-{row['error']:<5.2f} {said:>9}  {row['note']}"
+    return text.rstrip()
 
 
 def main() -> None:
@@ -81,12 +83,13 @@ def main() -> None:
             for row in rows(job, future.result()):
                 printed.append(row)
                 if not asked.json:
-                    show(row)
+                    print(line(row))
     if asked.json:
         print(json.dumps({"draws": asked.draws, "seed": asked.seed, "rows": printed}, indent=1))
         return
     counts = [sum(row["mark"] == sign for row in printed) for sign in "~!"]
-    print(f"{len(printed)} rows in {time.monotonic() - began:.0f} s; {counts[0]} marked ~ and {counts[1]} marked !")
+    print(f"{len(printed)} rows, {counts[0]} marked ~ and {counts[1]} marked !")
+    print(f"in {time.monotonic() - began:.0f} s", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from random import Random
 
 from trialplate.rules.special import betaincinv
 
-STEPS = 4096
+STEPS = 1024
 """Where rates themselves are needed, a Beta distribution stands as that many quantiles; counts alone are exact."""
 
 

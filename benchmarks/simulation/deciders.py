@@ -108,7 +108,7 @@ def mean_and_error(counts: Sequence[int], repeats: int) -> tuple[float, float]:
 
 
 def normal_bounds(counts: Sequence[int], repeats: int, alpha: float = ALPHA) -> tuple[float, float]:
-    """Return one-sided bounds of the mean by the central limit theorem, as Miller 2024 gives them."""
+    """Return one-sided bounds of the mean by the central limit theorem (Miller 2024)."""
     mean, error = mean_and_error(counts, repeats)
     away = -_normal(alpha) * error
     return mean - away, mean + away
