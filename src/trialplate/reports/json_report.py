@@ -16,7 +16,8 @@ from trialplate.record.frozen import Json
 from trialplate.reports.labels import LabelTable
 from trialplate.reports.reported import FailedTrial, Reported
 from trialplate.reports.summary import ConfigurationSummary, MetricSummary
-from trialplate.verify.text import decision_lines, report_json
+from trialplate.reports.words import decision_words
+from trialplate.verify.text import report_json
 
 __all__ = ["report_object", "render"]
 
@@ -54,7 +55,7 @@ def report_object(reported: Reported) -> Json:
         "decisions": [
             {
                 "decision": codec.to_json(item),
-                "words": list(decision_lines(item, record.plan.pass_mark, report)),
+                "words": list(decision_words(reported, item)),
             }
             for item in reported.decisions
         ],

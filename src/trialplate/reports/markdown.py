@@ -18,6 +18,7 @@ from trialplate.reports.words import (
     LABELS_WITHHELD,
     cost_text,
     counted_outcomes,
+    decision_words,
     helper_text,
     helpers_total,
     label_rows,
@@ -28,7 +29,7 @@ from trialplate.reports.words import (
     remarks,
     trial_text,
 )
-from trialplate.verify.text import decision_lines, visible
+from trialplate.verify.text import visible
 
 __all__ = ["code", "fenced", "render"]
 
@@ -156,7 +157,7 @@ def _why(reported: Reported) -> Iterator[str]:
     if reported.pilots:
         yield f"pilots in this ledger: {', '.join(reported.pilots)}"
     for decision in reported.decisions:
-        yield from decision_lines(decision, reported.record.plan.pass_mark, reported.gate.report)
+        yield from decision_words(reported, decision)
 
 
 def _failures(reported: Reported) -> Iterator[str]:

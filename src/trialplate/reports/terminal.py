@@ -11,6 +11,7 @@ from trialplate.reports.words import (
     LABELS_WITHHELD,
     cost_text,
     counted_outcomes,
+    decision_words,
     helper_text,
     helpers_total,
     label_rows,
@@ -21,7 +22,7 @@ from trialplate.reports.words import (
     remarks,
     trial_text,
 )
-from trialplate.verify.text import decision_lines, visible
+from trialplate.verify.text import visible
 
 __all__ = ["aligned", "render"]
 
@@ -39,7 +40,7 @@ def render(reported: Reported) -> Iterator[str]:
     yield f"uses: {reported.uses}"
     for decision in reported.decisions:
         yield ""
-        yield from decision_lines(decision, record.plan.pass_mark, reported.gate.report)
+        yield from decision_words(reported, decision)
     yield ""
     yield from _table(reported)
     yield from reading(record.plan)

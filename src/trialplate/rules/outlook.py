@@ -107,8 +107,9 @@ def _outlook(
     hats_of_all = rule.of.startswith("pass_hat") or not draws_of(rule.of)
     if kind_of(rule.of) != "mean" or not hats_of_all:
         return None
-    sample = _sample(ruling, name, rule, ruling.wanted(rule) if cases is None else cases)
-    if sample is None or not 0 < len(sample.own) <= MOST_CASES or len(sample.own) < rule.cases:
+    about = ruling.wanted(rule) if cases is None else cases
+    sample = _sample(ruling, name, rule, about) if rule.cases <= len(about) <= MOST_CASES else None
+    if sample is None or not sample.own:
         return None
     if rule.basis == "estimate":
         return None if sample.other is not None else _shows(sample, 1 - Fraction(ruling.mark.confidence))
@@ -227,7 +228,7 @@ class _Search:
     def _order(self, *, better: bool, wide: bool) -> list[int]:
         """Return the cases in the order in which a change of them moves the bound most.
 
-        Where changes move the mean as far, the spread decides, since a wider one shows less. A result that is settled is
+        Where changes move the mean as far, the spread decides: a wider one shows less. A result that is settled is
         turned by less being shown, one that is open by more.
 
         Args:

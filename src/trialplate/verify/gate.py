@@ -19,6 +19,7 @@ from trialplate.rules.cells import Board
 from trialplate.rules.circumstances import Circumstances
 from trialplate.rules.fitting import alike, fitted, kept
 from trialplate.rules.loosening import looser
+from trialplate.rules.outlook import Outlooks, outlooks
 from trialplate.rules.passmark import Evaluation, evaluate, evaluate_all
 from trialplate.rules.shape import has_bounds
 from trialplate.verify.findings import Finding, Report, counted
@@ -146,6 +147,12 @@ class Gate:
         found = tuple(self.decide(name) for name in there if name in self.record.matrix.counts)
         chosen = [item for item in found if item.choice is not None and item.choice.chosen == item.configuration]
         return tuple(chosen) or found
+
+    def outlooks(self, configuration: str) -> Outlooks:
+        """Return what would turn the rules for a configuration, as of now: for whoever shows its decision."""
+        record = self.record
+        given = self._circumstances(None, None, finished=True)
+        return outlooks(record.plan, record.matrix, configuration, record.board, given)
 
     def check_decisions(self) -> None:
         """V19: every decision that the ledger states about this run follows from the records as they then were."""
