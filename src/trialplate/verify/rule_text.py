@@ -210,7 +210,8 @@ def shows_text(rule: Rule, result: RuleResult, beside: Beside) -> str | None:
         return None
     lower, upper = outlook.shows
     bar = Fraction(rule.at_least or rule.at_most or "0")
-    end = f"at least {_end(lower, bar)}" if rule.at_most is None else f"at most {_end(upper, bar)}"
+    least = (rule.at_most is None) == (result.result != "fail")
+    end = f"at least {_end(lower, bar)}" if least else f"at most {_end(upper, bar)}"
     many = counted(result.cases, "graded answer" if outlook.of == "answer" else "case")
     again = " asked again" if beside.mark.over == "this_set" and outlook.of == "case" else ""
     verb = "shows" if result.cases == 1 else "show"
