@@ -11,8 +11,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from math import ceil, floor
 
 from trialplate.record.entries import TrialEnd, TrialKey
 from trialplate.reports.reported import Reported
@@ -25,6 +26,9 @@ __all__ = ["plain", "render", "safe"]
 _FORMULA = re.compile(r"[\s\u200b-\u200f\u2060-\u2064\ufeff\x00-\x1f\x7f-\x9f]*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 """What a spreadsheet may run, also behind what it leaves out: blanks, zero-width and control characters."""
 COLUMNS = ["configuration", "case", "repeat", "outcome", "cause", "verdict", "attempts"]
+BY_TAG = ["tag", "cases", "configuration", "metric", "mean", "n", "cells", "unknown", "repeats", "low", "high"]
+BOUNDS = ["metric_cases", "lower", "upper"]
+"""Last in the table by tag: over how many cases, and what these show at least and at most."""
 MORE = [
     "cost",
     "currency",
@@ -128,14 +132,22 @@ def _yes(value: bool) -> str:
 
 
 def _by_tag(reported: Reported) -> Iterator[str]:
-    yield _line(["tag", "cases", "configuration", "metric", "mean", "n", "cells", "unknown", "repeats", "low", "high"])
+    yield _line(
+        ["tag", "cases", "configuration", "metric", "mean", "n", "cells", "unknown", "repeats", "low", "high", *BOUNDS]
+    )
     for found in reported.tags:
         for item in found.configurations:
-            for metric in item.metrics:
+            for metric in (*item.metrics, *item.rates):
                 counts = [metric.known, metric.cells, metric.cells - metric.known, metric.repeats]
                 range_ = [_decimal(metric.low), _decimal(metric.high)]
                 name = [safe(found.tag), found.cases, safe(item.name), safe(metric.name)]
-                yield _line([*name, _decimal(metric.mean), *counts, *range_])
+                bounds = [metric.cases, _outwards(metric.lower, floor), _outwards(metric.upper, ceil)]
+                yield _line([*name, _decimal(metric.mean), *counts, *range_, *bounds])
+
+
+def _outwards(value: float | None, rounded: Callable[[float], int]) -> str | None:
+    """Return a bound with six decimals, rounded to the side on which it still holds."""
+    return None if value is None else f"{rounded(value * 10**6) / 10**6:.6f}"
 
 
 def _decimal(value: Fraction | None) -> str | None:

@@ -10,13 +10,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from fractions import Fraction
+from math import ceil, floor
 
 from trialplate.record import codec
 from trialplate.record.frozen import Json
+from trialplate.reports.comparing import Standings
+from trialplate.reports.hidden import Hidden
 from trialplate.reports.labels import LabelTable
 from trialplate.reports.reported import FailedTrial, Reported
 from trialplate.reports.summary import ConfigurationSummary, MetricSummary
-from trialplate.verify.text import decision_lines, report_json
+from trialplate.reports.words import decision_words
+from trialplate.verify.text import report_json
 
 __all__ = ["report_object", "render"]
 
@@ -54,11 +58,19 @@ def report_object(reported: Reported) -> Json:
         "decisions": [
             {
                 "decision": codec.to_json(item),
-                "words": list(decision_lines(item, record.plan.pass_mark, report)),
+                "words": list(decision_words(reported, item)),
             }
             for item in reported.decisions
         ],
         "configurations": [_configuration(item) for item in reported.configurations],
+        "shown": {
+            "confidence": record.plan.pass_mark.confidence,
+            "over": record.plan.pass_mark.over,
+            "unit": record.plan.pass_mark.unit,
+            "errors": record.plan.pass_mark.errors,
+        },
+        "comparisons": _standings(reported.standings),
+        "hidden": [_hidden(item) for item in reported.hidden],
         "failures": [_failure(item) for item in reported.failed],
         "failures_not_shown": reported.unshown,
         "level": {"word": report.level, "sentence": report.said.get("V20", "")},
@@ -92,6 +104,7 @@ def _configuration(item: ConfigurationSummary) -> Json:
         "timeouts": item.timeouts,
         "incompatible": item.incompatible,
         "metrics": [_metric(metric) for metric in item.metrics],
+        "rates": [_metric(metric) for metric in item.rates],
         "cost": {
             "nano": item.cost_nano,
             "currency": item.currency or None,
@@ -124,6 +137,66 @@ def _metric(metric: MetricSummary) -> Json:
         "repeats": metric.repeats,
         "low": _number(metric.low),
         "high": _number(metric.high),
+        "lower": None if metric.lower is None else floor(metric.lower * 10**6) / 10**6,
+        "upper": None if metric.upper is None else ceil(metric.upper * 10**6) / 10**6,
+        "units": metric.units,
+        "se": _float(metric.se),
+        "between": _float(None if metric.noise is None else metric.noise.between),
+        "within": _float(None if metric.noise is None else metric.noise.within),
+        "icc": _float(None if metric.noise is None else metric.noise.icc),
+    }
+
+
+def _float(value: float | None) -> float | None:
+    return None if value is None else round(value, 9)
+
+
+def _standings(standings: Standings) -> Json:
+    """Return the ranks and the pairs."""
+    alpha = standings.alpha
+    return {
+        "alpha": None if alpha is None else f"{alpha.numerator}/{alpha.denominator}",
+        "ranks": [
+            {
+                "metric": item.metric,
+                "configuration": item.configuration,
+                "by_cases": None if item.by_cases is None else list(item.by_cases),
+                "by_repeats": None if item.by_repeats is None else list(item.by_repeats),
+            }
+            for item in standings.ranked
+        ],
+        "pairs": [
+            {
+                "metric": pair.metric,
+                "first": pair.first,
+                "second": pair.second,
+                "cases": pair.cases,
+                "difference_low": _number(pair.low),
+                "difference_high": _number(pair.high),
+                "lower": floor(pair.lower * 10**6) / 10**6,
+                "upper": ceil(pair.upper * 10**6) / 10**6,
+                "by_cases": pair.by_cases.replace(" ", "_"),
+                "by_repeats": pair.by_repeats.replace(" ", "_"),
+                "only_first": pair.only_first,
+                "only_second": pair.only_second,
+                "mcnemar_p": _float(pair.mcnemar),
+                "mcnemar_mid_p": _float(pair.mcnemar_mid),
+                "sign_flip_p": _float(pair.sign_flip),
+            }
+            for pair in standings.pairs
+        ],
+    }
+
+
+def _hidden(item: Hidden) -> Json:
+    return {
+        "rule": item.rule,
+        "truth": _number(item.truth),
+        "passes": _float(item.passes),
+        "cases": item.cases,
+        "repeats": item.repeats,
+        "icc": item.icc,
+        "sentence": item.sentence,
     }
 
 

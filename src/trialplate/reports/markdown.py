@@ -12,12 +12,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from trialplate.reports.evidence_text import (
+    PAIR_COLUMNS,
+    RANK_COLUMNS,
+    SHOWN_COLUMNS,
+    about_pairs,
+    about_shown,
+    pair_cells,
+    pairs_shown,
+    rank_cells,
+    resolution,
+    shown_cells,
+)
 from trialplate.reports.reported import Reported
 from trialplate.reports.words import (
     LABEL_COLUMNS,
     LABELS_WITHHELD,
     cost_text,
     counted_outcomes,
+    decision_words,
     helper_text,
     helpers_total,
     label_rows,
@@ -28,7 +41,7 @@ from trialplate.reports.words import (
     remarks,
     trial_text,
 )
-from trialplate.verify.text import decision_lines, visible
+from trialplate.verify.text import visible
 
 __all__ = ["code", "fenced", "render"]
 
@@ -51,6 +64,11 @@ def render(reported: Reported) -> Iterator[str]:
     for item in reported.configurations:
         if notes := remarks(item):
             yield f"- {code(item.name)}: {notes}"
+    yield ""
+    yield "### What it shows"
+    yield ""
+    yield from _shown(reported)
+    yield from _standings(reported)
     if reported.by_tag:
         yield ""
         yield "### By tag"
@@ -121,6 +139,48 @@ def _numbers(reported: Reported) -> Iterator[str]:
         yield _row([code(item.name, in_table=True), *means, *counts, *costs, *latency])
 
 
+def _shown(reported: Reported) -> Iterator[str]:
+    """Yield what each number shows, and what the rules that are estimates can hide."""
+    plan = reported.record.plan
+    yield _row(["configuration", "metric", *SHOWN_COLUMNS])
+    yield _row(["---", "---", *["---:"] * len(SHOWN_COLUMNS)])
+    for item in reported.configurations:
+        for metric in (*item.metrics, *item.rates):
+            if metric.cells:
+                yield _row([code(item.name, in_table=True), code(metric.name, in_table=True), *shown_cells(metric)])
+    yield ""
+    yield f"- {about_shown(plan.pass_mark)}"
+    for line in resolution(plan, reported.configurations):
+        yield f"- {line}"
+    for found in reported.hidden:
+        yield f"- {found.sentence}"
+
+
+def _standings(reported: Reported) -> Iterator[str]:
+    """Yield which rank each configuration may have, and where two of them differ."""
+    standings = reported.standings
+    if not standings.ranked:
+        return
+    yield ""
+    yield "### Beside each other"
+    yield ""
+    yield _row(["rank of", "metric", *RANK_COLUMNS])
+    yield _row(["---", "---", *["---:"] * len(RANK_COLUMNS)])
+    for item in standings.ranked:
+        names = [code(item.configuration, in_table=True), code(item.metric, in_table=True)]
+        yield _row([*names, *rank_cells(item)])
+    if pairs := list(pairs_shown(standings)):
+        yield ""
+        yield _row(["first", "second", "metric", *PAIR_COLUMNS])
+        yield _row([*["---"] * 3, *["---:"] * len(PAIR_COLUMNS)])
+        for pair in pairs:
+            names = [code(text, in_table=True) for text in (pair.first, pair.second, pair.metric)]
+            yield _row([*names, *pair_cells(pair)])
+    yield ""
+    for line in about_pairs(reported):
+        yield f"- {line}"
+
+
 def _tags(reported: Reported) -> Iterator[str]:
     header = ["tag", "cases", "configuration", *(code(name, in_table=True) for name in reported.metrics)]
     yield _row(header)
@@ -156,7 +216,7 @@ def _why(reported: Reported) -> Iterator[str]:
     if reported.pilots:
         yield f"pilots in this ledger: {', '.join(reported.pilots)}"
     for decision in reported.decisions:
-        yield from decision_lines(decision, reported.record.plan.pass_mark, reported.gate.report)
+        yield from decision_words(reported, decision)
 
 
 def _failures(reported: Reported) -> Iterator[str]:

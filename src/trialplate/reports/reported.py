@@ -14,6 +14,8 @@ from functools import cached_property
 from trialplate.record.decisions import Decision
 from trialplate.record.entries import Counts, TrialEnd, TrialKey
 from trialplate.record.frozen import Json
+from trialplate.reports.comparing import Standings, compare
+from trialplate.reports.hidden import Hidden, hidden_behind
 from trialplate.reports.labels import LabelTable, label_tables
 from trialplate.reports.summary import (
     ConfigurationSummary,
@@ -114,6 +116,16 @@ class Reported:
     def configurations(self) -> list[ConfigurationSummary]:
         """Each configuration in numbers."""
         return summarise(self.record)
+
+    @cached_property
+    def standings(self) -> Standings:
+        """How the configurations stand to each other."""
+        return compare(self.record, self.configurations)
+
+    @cached_property
+    def hidden(self) -> tuple[Hidden, ...]:
+        """What the rules that are estimates can hide."""
+        return tuple(hidden_behind(self.record))
 
     @cached_property
     def tags(self) -> list[TagSummary]:

@@ -2,24 +2,32 @@
 """The numbers that reports show, from a verified record. Never an input to the gate.
 
 Every number carries how many cells it rests on; a mean says what share was measured, a range says how many repeats.
-Ranges show how repeats of the same cases differ; they say nothing about other cases.
+Ranges show how repeats of the same cases differ; they say nothing about other cases. What the cases show of others, or
+of themselves asked again, as the mark has it, is a lower and an upper bound, with unknown cells at both extremes. These
+describe: the error of a decision is divided among candidates and attempts, and theirs is the whole of the mark's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from trialplate.record.entries import OUTCOMES
 from trialplate.record.matrix import Matrix
-from trialplate.record.values import PlanCase
-from trialplate.rules.cells import MICRO, Cell
+from trialplate.record.values import Plan, PlanCase
+from trialplate.rules.cells import Cell
+from trialplate.rules.quantities import CaseValue, Row, cases_of, mean_of, measured_cases
+from trialplate.rules.shown import shown
+from trialplate.stats.components import Components, anova_components, clustered_se
 from trialplate.verify.record_view import RecordView
 
 __all__ = ["UNTAGGED", "ConfigurationSummary", "Failed", "MetricSummary", "TagSummary"]
 __all__ += ["failures", "final_of", "metric_names", "summarise", "summarise_tags", "tags_of"]
 
+OTHER_RATES = ("case_pass_rate", "error_rate")
+"""Besides `trial_pass_rate`, which stands with the metrics."""
 UNTAGGED = "(untagged)"
 """What cases without a tag stand under."""
 
@@ -33,7 +41,7 @@ class MetricSummary:
 
     name: str
     mean: Fraction | None
-    """Over the measured cells; None if there are none."""
+    """Over cases, each by its measured cells, or over measured trials for a rate of trials; None if there are none."""
     known: int
     cells: int
     cases: int
@@ -42,6 +50,15 @@ class MetricSummary:
     low: Fraction | None
     """The lowest mean of any repeat, and the highest; None with one repeat, or where a repeat is not whole."""
     high: Fraction | None
+    lower: float | None = None
+    """What the cases show at least, and at most, each with the mark's confidence; None where there is no case."""
+    upper: float | None = None
+    units: int = 0
+    """How many cases, clusters of them, or trials the bounds count as drawn at random."""
+    noise: Components | None = None
+    """Where the noise of the mean comes from; None while a cell is unknown."""
+    se: float | None = None
+    """Standard error of the mean, of clusters where the mark has some; None while a cell is unknown."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +96,8 @@ class ConfigurationSummary:
     attempts: int
     not_needed: int = 0
     """Absent trials that the mark's stop rule left out."""
+    rates: tuple[MetricSummary, ...] = ()
+    """The share of cases that passed, and of trials that were errors."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +169,7 @@ def _summary(record: RecordView, name: str, rows: Rows) -> ConfigurationSummary:
         name=name,
         role=configuration.role,
         outcomes={word: _count(cells, word) for word in (*OUTCOMES, "absent")},
-        metrics=tuple(_metric(metric, rows, record.matrix) for metric in metric_names(record.matrix)),
+        metrics=tuple(_metric(metric, rows, record) for metric in metric_names(record.matrix)),
         cost_nano=None if unknown_cost or (pricing is None and not begun) else known_cost,
         cost_known_nano=known_cost,
         cost_unknown=unknown_cost,
@@ -168,6 +187,7 @@ def _summary(record: RecordView, name: str, rows: Rows) -> ConfigurationSummary:
         incompatible=sum(cell.incompatible for cell in begun),
         attempts=sum(cell.attempts for cell in begun),
         not_needed=cells.count(None) if name in stopped else 0,
+        rates=tuple(_metric(rate, rows, record) for rate in OTHER_RATES),
     )
 
 
@@ -186,45 +206,74 @@ def _count(cells: Sequence[Cell | None], outcome: str) -> int:
     return sum(1 for cell in cells if (cell.final if cell is not None else "absent") == outcome)
 
 
-def _metric(name: str, rows: Rows, matrix: Matrix) -> MetricSummary:
-    """Return a metric over the cases that it applies to, and the range of its repeats."""
-    values: list[list[int | None]] = []
-    for case, repeats in rows:
-        if name == "trial_pass_rate":
-            values.append([_pass_value(cell) for cell in repeats])
-        elif any(name in scorer.metrics for scorer in matrix.applicable(case)):
-            values.append([_value(cell, name) for cell in repeats])
-    cells = [value for row in values for value in row]
-    known = [value for value in cells if value is not None]
-    means = _repeat_means(values)
-    return MetricSummary(
+def _metric(name: str, rows: Rows, record: RecordView) -> MetricSummary:
+    """Return a quantity over the cases that it applies to: what was measured, what it shows, how repeats differ."""
+    plan, about = record.plan, measured_cases(name, record.matrix)
+    row: Row = [(case.id, repeats) for case, repeats in rows if case.id in about]
+    values = cases_of(name, row, plan.verdict.case, "bound")
+    cells, unknown = sum(item.cells for item in values), sum(item.unknown for item in values)
+    means = [] if unknown or name == "case_pass_rate" else _repeat_means(name, row, plan)
+    found = MetricSummary(
         name=name,
-        mean=Fraction(sum(known), len(known) * MICRO) if known else None,
-        known=len(known),
-        cells=len(cells),
+        mean=_mean(name, row, values, plan) if cells > unknown else None,
+        known=cells - unknown,
+        cells=cells,
         cases=len(values),
-        repeats=max(map(len, values), default=0),
+        repeats=max((len(repeats) for _, repeats in row), default=0),
         low=min(means) if len(means) > 1 else None,
         high=max(means) if len(means) > 1 else None,
     )
+    return replace(found, **_shown(plan, rows, values), **({} if unknown else _noise(name, row, values, rows, plan)))
 
 
-def _pass_value(cell: Cell | None) -> int | None:
-    return None if cell is None or not cell.settled else MICRO if cell.outcome == "passed" else 0
+def _mean(name: str, row: Row, values: Sequence[CaseValue], plan: Plan) -> Fraction | None:
+    """Return the mean with the unknown cells left out."""
+    if name == "error_rate":  # of which unknown cells are never left out where it decides
+        known = sum(item.cells - item.unknown for item in values)
+        return sum((Fraction(item.low * item.weight, item.of) for item in values), Fraction(0)) / known
+    return mean_of(cases_of(name, row, plan.verdict.case, "exclude"))[0]
 
 
-def _value(cell: Cell | None, metric: str) -> int | None:
-    """Return the metric in millionths; nothing is measured of an incompatible trial, which counts as 0."""
-    return None if cell is None else 0 if cell.incompatible else cell.value(metric)
+def _shown(plan: Plan, rows: Rows, values: Sequence[CaseValue]) -> dict[str, Any]:
+    """Return the bounds at the mark's own confidence, by its unit, of what it speaks of."""
+    if not values:
+        return {}
+    mark = plan.pass_mark
+    alpha = 1 - Fraction(mark.confidence)
+    found = shown(values, mark, _units(plan, rows), alpha, sum(item.cells for item in values))
+    lower, upper = min(found.worst[0], found.best[0]), max(found.worst[1], found.best[1])
+    return {"lower": lower, "upper": upper, "units": found.units}
 
 
-def _repeat_means(values: Sequence[Sequence[int | None]]) -> list[Fraction]:
-    """Return the mean of each repeat, or nothing if any repeat has a gap: a range over gaps would mislead."""
-    if not values or any(value is None for row in values for value in row):
-        return []
-    deepest = min(len(row) for row in values)
-    columns = [[row[index] or 0 for row in values] for index in range(deepest)]
-    return [Fraction(sum(column), len(column) * MICRO) for column in columns]
+def _units(plan: Plan, rows: Rows) -> dict[str, str]:
+    return {} if plan.pass_mark.unit == "case" else {case.id: case.unit for case, _ in rows if case.unit is not None}
+
+
+def _noise(name: str, row: Row, values: Sequence[CaseValue], rows: Rows, plan: Plan) -> dict[str, Any]:
+    """Return where the noise comes from, of cells all of which are known."""
+    if not row:
+        return {}
+    if name == "case_pass_rate":
+        table = [[item.low / item.of] for item in values]
+    else:
+        alone = ([(case, [cell]) for cell in repeats] for case, repeats in row)
+        table = [[item.low / item.of for item in cases_of(name, cells, "all", "bound")] for cells in alone]
+    noise, units = anova_components(table), _units(plan, rows)
+    if not units:
+        return {"noise": noise, "se": noise.se}
+    clusters = [units.get(case, f"case {case}") for case, _ in row]
+    return {"noise": noise, "se": clustered_se([item.low / item.of for item in values], clusters)}
+
+
+def _repeat_means(name: str, row: Row, plan: Plan) -> list[Fraction]:
+    """Return the mean of each repeat that every case has."""
+    deepest = min((len(repeats) for _, repeats in row), default=0)
+    found = []
+    for index in range(deepest):
+        of_one = [(case, repeats[index : index + 1]) for case, repeats in row]
+        mean, _ = mean_of(cases_of(name, of_one, plan.verdict.case, "bound"))
+        found.append(mean if mean is not None else Fraction(0))
+    return found
 
 
 def _latency(times: Sequence[int]) -> tuple[int, int] | None:

@@ -5,12 +5,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from trialplate.reports.evidence_text import (
+    PAIR_COLUMNS,
+    RANK_COLUMNS,
+    SHOWN_COLUMNS,
+    about_pairs,
+    about_shown,
+    pair_cells,
+    pairs_shown,
+    rank_cells,
+    resolution,
+    shown_cells,
+)
 from trialplate.reports.reported import Reported
 from trialplate.reports.words import (
     LABEL_COLUMNS,
     LABELS_WITHHELD,
     cost_text,
     counted_outcomes,
+    decision_words,
     helper_text,
     helpers_total,
     label_rows,
@@ -21,7 +34,7 @@ from trialplate.reports.words import (
     remarks,
     trial_text,
 )
-from trialplate.verify.text import decision_lines, visible
+from trialplate.verify.text import visible
 
 __all__ = ["aligned", "render"]
 
@@ -39,7 +52,7 @@ def render(reported: Reported) -> Iterator[str]:
     yield f"uses: {reported.uses}"
     for decision in reported.decisions:
         yield ""
-        yield from decision_lines(decision, record.plan.pass_mark, reported.gate.report)
+        yield from decision_words(reported, decision)
     yield ""
     yield from _table(reported)
     yield from reading(record.plan)
@@ -48,6 +61,9 @@ def render(reported: Reported) -> Iterator[str]:
     for item in reported.configurations:
         if notes := remarks(item):
             yield f"  {visible(item.name)}: {notes}"
+    yield ""
+    yield from _shown(reported)
+    yield from _standings(reported)
     if reported.by_tag:
         yield ""
         yield from _tags(reported)
@@ -66,6 +82,34 @@ def _table(reported: Reported) -> Iterator[str]:
         costs = [cost_text(item), helper_text(item)][: 1 + len(helped)]
         rows.append([item.name, *map(metric_text, item.metrics), *counts, *costs, *latency])
     yield from aligned(rows)
+
+
+def _shown(reported: Reported) -> Iterator[str]:
+    """Yield what each number shows, and what the rules that are estimates can hide."""
+    plan = reported.record.plan
+    rows = [["configuration", "metric", *SHOWN_COLUMNS]]
+    for item in reported.configurations:
+        rows += [[item.name, metric.name, *shown_cells(metric)] for metric in item.metrics if metric.cells]
+    yield from aligned(rows, left=(0, 1))
+    yield about_shown(plan.pass_mark)
+    yield from resolution(plan, reported.configurations)
+    yield from (item.sentence for item in reported.hidden)
+
+
+def _standings(reported: Reported) -> Iterator[str]:
+    """Yield which rank each configuration may have, and where two of them differ."""
+    standings = reported.standings
+    if not standings.ranked:
+        return
+    yield ""
+    rows = [["rank of", "metric", *RANK_COLUMNS]]
+    rows += [[item.configuration, item.metric, *rank_cells(item)] for item in standings.ranked]
+    yield from aligned(rows, left=(0, 1))
+    if pairs := list(pairs_shown(standings)):
+        rows = [["first", "second", "metric", *PAIR_COLUMNS]]
+        rows += [[pair.first, pair.second, pair.metric, *pair_cells(pair)] for pair in pairs]
+        yield from aligned(rows, left=(0, 1, 2))
+    yield from about_pairs(reported)
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> Iterator[str]:

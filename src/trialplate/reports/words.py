@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
+from trialplate.record.decisions import Decision
 from trialplate.record.entries import OUTCOMES
 from trialplate.record.values import Plan
 from trialplate.reports.labels import LabelTable
-from trialplate.reports.reported import FailedTrial
+from trialplate.reports.reported import FailedTrial, Reported
 from trialplate.reports.summary import ConfigurationSummary, MetricSummary
 from trialplate.verify.findings import counted
-from trialplate.verify.text import decimal_text, visible
+from trialplate.verify.text import decimal_text, decision_lines, visible
 
 __all__ = [
     "amount_text",
@@ -25,7 +26,7 @@ __all__ = [
     "remarks",
 ]
 __all__ += ["LABELS_WITHHELD", "LABEL_COLUMNS", "helper_text", "helpers_total", "label_rows", "label_text"]
-__all__ += ["share_text", "shortened", "trial_text"]
+__all__ += ["decision_words", "share_text", "shortened", "trial_text"]
 
 LABELS_WITHHELD = "labels are withheld: the answers are not shown here"
 LABEL_COLUMNS = ("precision", "recall", "F1", "support")
@@ -33,6 +34,13 @@ _COUNTED = ("passed", "failed", "limit", "error", "absent")
 """The outcomes that a table always shows."""
 LONGEST = 200
 """Characters of an answer or a reason that are shown."""
+
+
+def decision_words(reported: Reported, decision: Decision) -> Iterator[str]:
+    """Yield a decision in the words in which `gate` prints it."""
+    gate = reported.gate
+    outlooks = gate.outlooks(decision.configuration)
+    yield from decision_lines(decision, gate.record.plan.pass_mark, gate.report, outlooks)
 
 
 def counted_outcomes(items: Sequence[ConfigurationSummary]) -> list[str]:

@@ -232,7 +232,8 @@ def show_gate(options: argparse.Namespace, gated: Gated) -> None:
     else:
         mark = done.gate.record.plan.pass_mark
         for decision in decisions:
-            print("\n".join(text.decision_lines(decision, mark, done.report)))
+            outlooks = done.gate.outlooks(decision.configuration)
+            print("\n".join(text.decision_lines(decision, mark, done.report, outlooks)))
         print(done.report.uses)
         choice = decisions[0].choice
         if gated.must_be_chosen and choice is not None:

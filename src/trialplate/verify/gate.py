@@ -21,6 +21,7 @@ from trialplate.rules.circumstances import Circumstances, Former
 from trialplate.rules.fitting import alike, fitted, kept
 from trialplate.rules.loosening import looser
 from trialplate.rules.mark_shape import has_bounds
+from trialplate.rules.outlook import Outlooks, outlooks
 from trialplate.rules.passmark import Evaluation, evaluate, evaluate_all
 from trialplate.verify.baselines import doubts_of, former_of, lacks_it, missed_it, with_stated
 from trialplate.verify.findings import Finding, Report, counted
@@ -178,6 +179,12 @@ class Gate:
             self.report.found("BASELINE-MISSING", message, note=True)
         for told in doubts_of(self.ledger, named, [*self.record.matrix.counts]):
             self.report.found("BASELINE-DOUBTFUL", told, note=True)
+
+    def outlooks(self, configuration: str) -> Outlooks:
+        """Return what would turn the rules for a configuration, as of now: for whoever shows its decision."""
+        record = self.record
+        given = self.circumstances()
+        return outlooks(record.plan, record.matrix, configuration, record.board, given)
 
     def check_decisions(self) -> None:
         """V19: every decision that the ledger states about this run follows from the records as they then were."""

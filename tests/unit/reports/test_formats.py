@@ -115,7 +115,7 @@ def test_markdown_report_of_hostile_texts_has_no_element_of_theirs(evil: Project
     found = tokens(text)
     assert {"html_inline", "html_block", "link_open", "image", "em_open"} & {token.type for token in found} == set()
     headings = [found[index + 1].content for index, token in enumerate(found) if token.type == "heading_open"]
-    assert headings == ["REJECTED `m`", "By tag", "Why", "Failures"]
+    assert headings == ["REJECTED `m`", "What it shows", "By tag", "Why", "Failures"]
     for line in text.splitlines():
         assert not line.lstrip().startswith(("::", "##["))
     assert all(char.isprintable() or char == "\n" for char in text)
