@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many cases a claim needs, what else the same trials could be spent on, and how soon a run can stop.
+"""How many cases a claim needs, and what else the same trials could be spent on.
 
-Source: docs/statistics.md; docs/adr/0053; Phatak and Bhatt 1967 (curtailed sampling).
+Source: docs/statistics.md; docs/adr/0053.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from trialplate.stats.design import oc_binomial
 from trialplate.stats.draws import Binomial, Stream
 from trialplate.stats.operating import Demand, Operating, Sample, Shows, Unit
 
-__all__ = ["MOST_CASES", "Alternative", "alternatives", "cases_for", "cases_for_pair", "expected_cases", "paired_power"]
+__all__ = ["MOST_CASES", "Alternative", "alternatives", "cases_for", "cases_for_pair", "paired_power"]
 
 MOST_CASES = 20_000
 """More cases are not looked for."""
@@ -71,7 +71,7 @@ def _allows(n: int, failures: int, bar: float, alpha: float) -> bool:
     if failures >= n or (n - failures) / n <= bar:
         return False
     if not failures:
-        return alpha ** (1 / n) - bar > ROUNDING
+        return bool(alpha ** (1 / n) - bar > ROUNDING)
     return betainc(n - failures, failures + 1, bar + ROUNDING) < alpha
 
 
@@ -92,34 +92,6 @@ def alternatives(sample: Sample, demand: Demand, stream: Stream, truth: float) -
         other = Sample((Unit(repeats, 1),) * cases, sample.icc)
         found.append(Alternative(cases, repeats, Operating(other, demand, stream).chances(truth).accept))
     return found
-
-
-# ------------------------------------------------------------------------------------------------------- stopping
-
-
-def expected_cases(n: int, accept: int, reject: int, defect: float) -> float:
-    """Return after how many cases, on average, nothing that is missing could change what a rule comes to.
-
-    Args:
-        n: cases in all.
-        accept: so many failures or fewer accept; -1: none do.
-        reject: so many or more reject; what lies between is inconclusive, and may be certain early as well.
-        defect: the chance of a case to fail, in [0, 1].
-    """
-    running: dict[int, float] = {0: 1.0}
-    expected = 0.0
-    for index in range(1, n + 1):
-        expected += sum(running.values())
-        left = n - index
-        after: dict[int, float] = {}
-        for failures, chance in running.items():
-            for number, part in ((failures, chance * (1 - defect)), (failures + 1, chance * defect)):
-                most = number + left
-                sealed = most <= accept or number >= reject or (number > accept and most < reject)
-                if not sealed and part > 1e-15:
-                    after[number] = after.get(number, 0.0) + part
-        running = after
-    return expected
 
 
 # ------------------------------------------------------------------------------------------------ two side by side
