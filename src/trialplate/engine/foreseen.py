@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a test set of this size and a mark can show, as `foresight` finds it and `plan` tells it: numbers, no words."""
+"""What a test set of this size and a mark can show, as `foresight` finds it and `plan` tells it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Literal
 
 from trialplate.stats.designs import Alternative
 from trialplate.stats.operating import Chances
+from trialplate.verify.findings import counted
 
-__all__ = ["Apart", "Comparison", "Copy", "Foresight", "Foreseen", "Needed", "Point"]
+__all__ = ["Apart", "Comparison", "Copy", "Foresight", "Foreseen", "Needed", "Point", "reach_words"]
 
 Sense = Literal["at_least", "at_most", "must_pass", "not_worse_than", "no_regressions", "any_of"]
 
@@ -120,6 +121,8 @@ class Foreseen:
     """Cases that the rule is about and the matrix leaves out: nothing can be told."""
     too_few: int | None = None
     """Fewest cases that the rule wants, where it has fewer."""
+    passable: bool = True
+    """A perfect run passes what the numbers above are of; `reachable` speaks of all copies."""
     coarse: Literal["all", "margin"] | None = None
     """all: no case may fail, though less than all is asked; margin: one case weighs more than what is allowed."""
 
@@ -153,3 +156,17 @@ class Foresight:
             if not any(item.reachable for item in parts if item.part_of == name)
         }
         return tuple(item for item in rules if not item.reachable and (item.part_of is None or item.part_of in lost))
+
+
+def reach_words(item: Foreseen) -> str:
+    """Return what a perfect run shows, and whether that is enough; of a rule that has such a bound."""
+    units = {"case": "case", "cluster": "unit", "trial": "trial"}[item.unit]
+    shown = 0.0 if item.perfect is None else item.perfect
+    perfect = f"{counted(item.units, units)}: a perfect run shows {shown:.3f}"
+    if item.sense == "not_worse_than":
+        perfect = f"{counted(item.units, units)}: passing all where the other passes none shows {shown:+.3f}"
+    if item.passable:
+        return perfect
+    bar = f"{float(item.threshold or 0):.4f}".rstrip("0").rstrip(".")
+    needs = f"needs {item.needs}" if item.needs is not None else "no number of them can"
+    return f"{perfect} {'>' if item.sense == 'at_most' else '<'} {bar}: cannot pass; {needs}"

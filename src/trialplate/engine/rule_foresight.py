@@ -141,12 +141,12 @@ class RuleForesight:
             best = self._best_pair(sample)
             # the bound of a difference is that of (difference + 1) / 2
             reach = _reach(best - float(bar), (1 + bar) / 2, self.alpha)
-            return replace(base, perfect=best, reachable=reach.reachable, needs=reach.needs)
+            return replace(base, perfect=best, reachable=reach.reachable, passable=reach.reachable, needs=reach.needs)
         floor = bar if base.sense == "at_least" else 1 - bar
         best = float(self.alpha) ** (1 / sample.cases)
         reach = _reach(best - float(floor), floor, self.alpha)
         shown = best if base.sense == "at_least" else 1 - best
-        return replace(base, perfect=shown, reachable=reach.reachable, needs=reach.needs)
+        return replace(base, perfect=shown, reachable=reach.reachable, passable=reach.reachable, needs=reach.needs)
 
     def _best_pair(self, sample: Sample) -> float:
         """Return the lower bound of a difference where one passes everything and the other nothing."""

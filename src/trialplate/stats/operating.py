@@ -115,7 +115,7 @@ class Shows:
     def __init__(self, threshold: float, alpha: float, cases: float) -> None:
         """Take a floor, the error, and how many units of one weight there are."""
         self.threshold, self.alpha, self.cases = threshold, alpha, cases
-        self.reachable = alpha ** (1 / cases) - threshold > ROUNDING
+        self.reachable = bool(alpha ** (1 / cases) - threshold > ROUNDING)
         self._ends: dict[int, tuple[float, float]] = {}
 
     def shows(self, mean: float, trials: float) -> bool:
@@ -223,7 +223,7 @@ class Operating:
     def reachable(self) -> bool:
         """Say whether a perfect run would be accepted."""
         if self.demand.alpha is None:
-            return bool(self.bar <= 1)
+            return True
         return Shows(float(self.bar), self.demand.alpha, self.sample.cases).reachable
 
     def _chances(self, rate: float) -> Chances:
