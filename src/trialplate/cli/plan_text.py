@@ -54,6 +54,7 @@ def _rule_lines(item: Foreseen, rule: Rule) -> Iterator[str]:
     if item.missing is not None:
         yield f"  no operating curve: {item.missing}"
         return
+    yield from _comparing(item)
     yield from _counts(item)
     yield from _curve(item)
     yield from _sizes(item)
@@ -252,7 +253,7 @@ def _percent(chance: float) -> str:
 
 def chance_words(chance: float) -> str:
     """Return a chance in words."""
-    return f"{_percent(chance)} %"
+    return "less than 0.1 %" if chance < 0.0005 else f"{_percent(chance)} %"
 
 
 def _many(cases: int | None) -> str:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from trialplate.engine.foreseen import Foreseen, Foresight
-from trialplate.engine.rule_design import Asked, asked_of
+from trialplate.engine.rule_design import asked_of
 from trialplate.engine.rule_foresight import RuleForesight, Way
 from trialplate.engine.spread import Spread
 from trialplate.record import canonical, codec
@@ -125,11 +125,12 @@ class _Looking:
                 yield from self._rule(members[name], parts * len(rule.any_of), rule.id)
             return
         wanted = self.ruling.wanted(rule)
-        groups: dict[tuple[Asked, Fraction], list[str]] = {}
+        groups: dict[tuple[tuple[tuple[str, int], ...], Fraction], list[str]] = {}
         for name in self.candidates:
             if name != rule.not_worse_than:
-                key = asked_of(wanted, self.ruling, name), self.ruling.alpha(name, parts=parts)
-                groups.setdefault(key, []).append(name)
+                asked = asked_of(wanted, self.ruling, name)
+                alike = tuple(zip((case.id for case in asked.cases), asked.repeats, strict=True))
+                groups.setdefault((alike, self.ruling.alpha(name, parts=parts)), []).append(name)
         for (_, alpha), names in groups.items():
             found = RuleForesight(self.way, self.ruling, rule, names, alpha).foreseen(wanted)
             yield replace(found, part_of=part_of)
