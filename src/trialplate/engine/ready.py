@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from trialplate.engine.prepare import Prepared
 from trialplate.errors import SpecError
 from trialplate.record.matrix import narrow
-from trialplate.rules.shape import has_bounds
+from trialplate.rules.mark_shape import has_bounds
 
 __all__ = ["check_reach", "check_ready"]
 
@@ -37,22 +37,21 @@ def check_reach(prepared: Prepared) -> None:
     plan = prepared.plan
     if not has_bounds(plan.pass_mark):
         return
+    from trialplate.engine.foreseen import reach_words
     from trialplate.engine.foresight import short_foresight
 
     lost = short_foresight(plan, narrow(plan, None), hides=False).refusals
     if not lost:
         return
-    first = lost[0]
-    ids = [rule.id for rule in plan.pass_mark.rules]
-    place = ("pass_mark", "rules", ids.index(first.id)) if first.id in ids else ("pass_mark",)
-    place = ("pass_mark", "choose") if first.id == "choose" and first.id not in ids else place
-    units = {"case": "cases", "cluster": "units", "trial": "trials"}[first.unit]
-    more = f"it needs {first.needs} {units}" if first.needs is not None else "no number of cases can show that much"
+    first, ids = lost[0], [rule.id for rule in plan.pass_mark.rules]
+    place: tuple[str | int, ...] = ("pass_mark", "rules", ids.index(first.id)) if first.id in ids else ("pass_mark",)
     others = f" (nor can {', '.join(item.id for item in lost[1:4])})" if len(lost) > 1 else ""
+    units = {"case": "cases", "cluster": "units", "trial": "trials"}[first.unit]
+    more = f"take at least {first.needs} {units}, or " if first.needs is not None else ""
     raise SpecError(
         f"rule {first.id!r} cannot be passed{others}: {reach_words(first)}",
         where=prepared.where(place),
-        hint=f"{more}; else lower the threshold, or write basis: estimate",
+        hint=f"{more}ask for less, or write basis: estimate; `trialplate plan` shows what it can show",
         code="MARK-UNREACHABLE",
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trialplate.stats.design import CountPlan, dp_plan
+from trialplate.rules.sequential import CountPlan, dp_plan
 from trialplate.stats.operating import Chances
 
 __all__ = ["Boundaries", "expected_cases"]
