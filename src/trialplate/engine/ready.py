@@ -44,7 +44,8 @@ def check_reach(prepared: Prepared) -> None:
     if not lost:
         return
     first, ids = lost[0], [rule.id for rule in plan.pass_mark.rules]
-    place: tuple[str | int, ...] = ("pass_mark", "rules", ids.index(first.id)) if first.id in ids else ("pass_mark",)
+    name = first.part_of or first.id
+    place: tuple[str | int, ...] = ("pass_mark", "rules", ids.index(name)) if name in ids else ("pass_mark",)
     others = f" (nor can {', '.join(item.id for item in lost[1:4])})" if len(lost) > 1 else ""
     units = {"case": "cases", "cluster": "units", "trial": "trials"}[first.unit]
     more = f"take at least {first.needs} {units}, or " if first.needs is not None else ""
