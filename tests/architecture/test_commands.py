@@ -43,6 +43,7 @@ def test_commands_are_those_of_this_issue() -> None:
     assert {path[0] for path in ALL if len(path) == 1} == {
         "init",
         "validate",
+        "plan",
         "commit",
         "run",
         "resume",

@@ -19,6 +19,7 @@ Options:
 Commands:
   init        Make a working project: a plan, cases, a key and a ledger.
   validate    Check every file, name, reference and pattern of a plan; nothing is run.
+  plan        Tell what a run would cost and what its test set and mark can show; nothing is run.
   commit      Commit the test set and the pass mark to the ledger, ahead of a run.
   run         Estimate a plan, or run it with --yes.
   resume      Finish a run: ask only what is unknown, keep what is decided.

@@ -88,7 +88,12 @@ class Sample:
     @property
     def counts(self) -> bool:
         """Say whether it is no more than a number of passes."""
-        return len(self.strata) == 1 and (self.units[0].cells == 1 or self.icc >= 1)
+        return self.alike and (self.units[0].cells == 1 or self.icc >= 1)
+
+    @property
+    def alike(self) -> bool:
+        """Say whether all units are of one kind."""
+        return len(self.strata) == 1
 
     @property
     def cases(self) -> float:
@@ -110,7 +115,7 @@ class Shows:
     def __init__(self, threshold: float, alpha: float, cases: float) -> None:
         """Take a floor, the error, and how many units of one weight there are."""
         self.threshold, self.alpha, self.cases = threshold, alpha, cases
-        self.reachable = alpha ** (1 / cases) - threshold > ROUNDING
+        self.reachable = bool(alpha ** (1 / cases) - threshold > ROUNDING)
         self._ends: dict[int, tuple[float, float]] = {}
 
     def shows(self, mean: float, trials: float) -> bool:
@@ -195,7 +200,7 @@ class Operating:
 
     @cached_property
     def counts(self) -> tuple[int, int] | None:
-        """How many failures at most accept (-1: none do), and how many at least reject; None if it is no matter of that.
+        """How many failures at most accept (-1: none do), and how many at least reject; None where that does not tell.
 
         Units that do not pass are counted, or that pass, under a ceiling.
         """
@@ -209,11 +214,16 @@ class Operating:
         most_passing = max_failures(n, float(1 - self.bar), alpha)
         return -1 if most_failing is None else most_failing, n + 1 if most_passing is None else n - most_passing
 
+    @property
+    def drawn(self) -> bool:
+        """Say whether its chances are those of drawn outcomes, and not exact."""
+        return self.counts is None and (self.demand.alpha is not None or len(self.sample.strata) > MOST_STRATA)
+
     @cached_property
     def reachable(self) -> bool:
         """Say whether a perfect run would be accepted."""
         if self.demand.alpha is None:
-            return self.bar <= 1
+            return True
         return Shows(float(self.bar), self.demand.alpha, self.sample.cases).reachable
 
     def _chances(self, rate: float) -> Chances:
@@ -222,7 +232,7 @@ class Operating:
             n = len(self.sample.units)
             yes, no = oc_binomial(n, accept, 1 - rate), oc_binomial(n, n - reject, rate)
             return Chances(yes, max(1 - yes - no, 0.0) if reject > accept + 1 else 0.0, no)
-        if self.demand.alpha is None and len(self.sample.strata) <= MOST_STRATA:
+        if not self.drawn:
             yes = self._summed(rate)
             return Chances(yes, 0.0, 1 - yes)
         return self._drawn(rate)
