@@ -143,20 +143,9 @@ def validate(plan: parameters.PlanArgument = HERE, json: parameters.JsonOption =
 @app.command()
 def plan(
     plan: parameters.PlanArgument = HERE,
-    pilot: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RUN", autocompletion=complete.runs, help="Take from this run how much repeats resemble each other."
-        ),
-    ] = None,
-    rho: Annotated[
-        str | None,
-        typer.Option(metavar="SHARE", help="How much repeats of a case resemble each other; 0.5 where it is not told."),
-    ] = None,
-    true: Annotated[
-        str | None,
-        typer.Option(metavar="RATE,RATE", help="True values to tell of, instead of some near each threshold."),
-    ] = None,
+    pilot: parameters.PilotOption = None,
+    rho: parameters.RhoOption = None,
+    true: parameters.TrueOption = None,
     json: parameters.JsonOption = False,
 ) -> int:
     """Tell what a run would cost and what its test set and mark can show; nothing is run."""

@@ -25,11 +25,14 @@ __all__ = [
     "MaxCostOption",
     "MaxTimeOption",
     "ModelsOption",
+    "PilotOption",
     "PlanArgument",
     "QuietOption",
     "RanOption",
+    "RhoOption",
     "RunArgument",
     "SchemaArgument",
+    "TrueOption",
     "TrustOption",
 ]
 
@@ -102,4 +105,17 @@ MaxCostOption = Annotated[
 ]
 MaxTimeOption = Annotated[
     str | None, typer.Option(metavar="TIME", help="Begin no attempt after this time: 90, 90s, 30m, 2h.")
+]
+PilotOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RUN", autocompletion=complete.runs, help="Take from this run how much repeats resemble each other."
+    ),
+]
+RhoOption = Annotated[
+    str | None,
+    typer.Option(metavar="SHARE", help="How much repeats of a case resemble each other; 0.5 where it is not told."),
+]
+TrueOption = Annotated[
+    str | None, typer.Option(metavar="RATE,RATE", help="True values to tell of, instead of some near each threshold.")
 ]
