@@ -229,16 +229,10 @@ def resume(
 def report(
     run: parameters.RunArgument = "latest",
     format: parameters.FormatOption = None,  # noqa: A002  the option's own name
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there; its ending tells the format.")
-    ] = None,
+    output: parameters.OutputOption = None,
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Add the table by tag.")] = False,
-    failures: Annotated[
-        int, typer.Option(metavar="N", min=0, help="How many failures of each configuration to show.")
-    ] = 5,
-    withhold: Annotated[
-        bool, typer.Option("--withhold", help="Leave out answers and every other private text.")
-    ] = False,
+    failures: parameters.FailuresOption = 5,
+    withhold: parameters.WithholdOption = False,
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     ledger: parameters.LedgerOption = None,
 ) -> int:

@@ -18,6 +18,7 @@ __all__ = [
     "ColorOption",
     "ConfigurationOption",
     "EventsOption",
+    "FailuresOption",
     "FormatOption",
     "JobsOption",
     "JsonOption",
@@ -25,6 +26,7 @@ __all__ = [
     "MaxCostOption",
     "MaxTimeOption",
     "ModelsOption",
+    "OutputOption",
     "PilotOption",
     "PlanArgument",
     "QuietOption",
@@ -34,6 +36,7 @@ __all__ = [
     "SchemaArgument",
     "TrueOption",
     "TrustOption",
+    "WithholdOption",
 ]
 
 PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", readable=False, help="trialplate.yaml, or its folder.")]
@@ -119,3 +122,10 @@ RhoOption = Annotated[
 TrueOption = Annotated[
     str | None, typer.Option(metavar="RATE,RATE", help="True values to tell of, instead of some near each threshold.")
 ]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there; its ending tells the format.")
+]
+FailuresOption = Annotated[
+    int, typer.Option(metavar="N", min=0, help="How many failures of each configuration to show.")
+]
+WithholdOption = Annotated[bool, typer.Option("--withhold", help="Leave out answers and every other private text.")]
