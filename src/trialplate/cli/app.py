@@ -143,20 +143,9 @@ def validate(plan: parameters.PlanArgument = HERE, json: parameters.JsonOption =
 @app.command()
 def plan(
     plan: parameters.PlanArgument = HERE,
-    pilot: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RUN", autocompletion=complete.runs, help="Take from this run how much repeats resemble each other."
-        ),
-    ] = None,
-    rho: Annotated[
-        str | None,
-        typer.Option(metavar="SHARE", help="How much repeats of a case resemble each other; 0.5 where it is not told."),
-    ] = None,
-    true: Annotated[
-        str | None,
-        typer.Option(metavar="RATE,RATE", help="True values to tell of, instead of some near each threshold."),
-    ] = None,
+    pilot: parameters.PilotOption = None,
+    rho: parameters.RhoOption = None,
+    true: parameters.TrueOption = None,
     json: parameters.JsonOption = False,
 ) -> int:
     """Tell what a run would cost and what its test set and mark can show; nothing is run."""
@@ -240,16 +229,10 @@ def resume(
 def report(
     run: parameters.RunArgument = "latest",
     format: parameters.FormatOption = None,  # noqa: A002  the option's own name
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there; its ending tells the format.")
-    ] = None,
+    output: parameters.OutputOption = None,
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Add the table by tag.")] = False,
-    failures: Annotated[
-        int, typer.Option(metavar="N", min=0, help="How many failures of each configuration to show.")
-    ] = 5,
-    withhold: Annotated[
-        bool, typer.Option("--withhold", help="Leave out answers and every other private text.")
-    ] = False,
+    failures: parameters.FailuresOption = 5,
+    withhold: parameters.WithholdOption = False,
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     ledger: parameters.LedgerOption = None,
 ) -> int:

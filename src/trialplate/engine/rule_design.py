@@ -13,9 +13,9 @@ from typing import NamedTuple
 from trialplate.record.values import PlanCase, Rule
 from trialplate.rules.quantities import draws_of, is_pooled, kind_of
 from trialplate.rules.ruling import Ruling
-from trialplate.stats.operating import Demand, Sample, Unit
+from trialplate.stats.operating import Demand, Layout, Unit
 
-__all__ = ["Asked", "around", "asked_of", "demand_of", "flipped", "has_curve", "no_case_may_fail", "sample_of"]
+__all__ = ["Asked", "around", "asked_of", "demand_of", "flipped", "has_curve", "no_case_may_fail", "layout_of"]
 __all__ += ["ten_points_off"]
 
 WITHOUT_CURVE = {
@@ -76,7 +76,7 @@ def _folded(rule: Rule) -> bool:
     return rule.must_pass is not None or rule.of == "case_pass_rate" or (draws_of(rule.of) or 0) > 1
 
 
-def sample_of(rule: Rule, asked: Asked, ruling: Ruling, icc: float) -> Sample:
+def layout_of(rule: Rule, asked: Asked, ruling: Ruling, icc: float) -> Layout:
     """Return what is drawn at random.
 
     Cases that share a unit are taken to resemble each other as much as repeats of one case do.
@@ -86,7 +86,7 @@ def sample_of(rule: Rule, asked: Asked, ruling: Ruling, icc: float) -> Sample:
         asked: at least one case.
     """
     if ruling.mark.over == "this_set" and rule.must_pass is None and not _folded(rule):
-        return Sample((Unit(1, 1),) * asked.trials, icc)
+        return Layout((Unit(1, 1),) * asked.trials, icc)
     folded, pooled = _folded(rule), is_pooled(rule.of or "")
     units: Mapping[str, str] = {} if rule.must_pass is not None else ruling.units
     found: dict[str, Unit] = {}
@@ -94,7 +94,7 @@ def sample_of(rule: Rule, asked: Asked, ruling: Ruling, icc: float) -> Sample:
         name = units.get(case.id, f"case {case.id}")
         cells, weight = found.get(name, Unit(0, 0))
         found[name] = Unit(cells + (1 if folded else repeats), weight + (repeats if pooled else 1))
-    return Sample(tuple(found.values()), icc)
+    return Layout(tuple(found.values()), icc)
 
 
 def demand_of(rule: Rule, alpha: Fraction | None) -> Demand:

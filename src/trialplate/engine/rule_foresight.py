@@ -20,8 +20,8 @@ from trialplate.engine.rule_design import (
     demand_of,
     flipped,
     has_curve,
+    layout_of,
     no_case_may_fail,
-    sample_of,
     ten_points_off,
 )
 from trialplate.engine.spread import Spread
@@ -31,7 +31,7 @@ from trialplate.rules.quantities import kind_of
 from trialplate.rules.ruling import Ruling, groups_of
 from trialplate.stats.designs import alternatives, cases_for, cases_for_pair, paired_power
 from trialplate.stats.draws import Stream
-from trialplate.stats.operating import Demand, Operating, Sample
+from trialplate.stats.operating import Demand, Layout, Operating
 from trialplate.stats.stopped import Boundaries, expected_cases
 
 __all__ = ["RuleForesight", "Way"]
@@ -129,28 +129,28 @@ class RuleForesight:
             return replace(base, needs=_fewest(bar, self.alpha))
         if rule.no_regressions is not None or kind_of(rule.of) != "mean":
             return base
-        sample = sample_of(rule, asked, self.ruling, self._icc)
-        base = replace(base, units=len(sample.units))
+        layout = layout_of(rule, asked, self.ruling, self._icc)
+        base = replace(base, units=len(layout.units))
         if self.mark.over == "this_set" and rule.must_pass is None:
             base = replace(base, unit="trial")
-        elif len(sample.units) < base.cases:
+        elif len(layout.units) < base.cases:
             base = replace(base, unit="cluster")
         if self.alpha is None or rule.correct_for_judge is not None:
             return base
         if base.sense == "not_worse_than":
-            best = self._best_pair(sample)
+            best = self._best_pair(layout)
             # the bound of a difference is that of (difference + 1) / 2
             reach = _reach(best - float(bar), (1 + bar) / 2, self.alpha)
             return replace(base, perfect=best, reachable=reach.reachable, passable=reach.reachable, needs=reach.needs)
         floor = bar if base.sense == "at_least" else 1 - bar
-        best = float(self.alpha) ** (1 / sample.cases)
+        best = float(self.alpha) ** (1 / layout.cases)
         reach = _reach(best - float(floor), floor, self.alpha)
         shown = best if base.sense == "at_least" else 1 - best
         return replace(base, perfect=shown, reachable=reach.reachable, passable=reach.reachable, needs=reach.needs)
 
-    def _best_pair(self, sample: Sample) -> float:
+    def _best_pair(self, layout: Layout) -> float:
         """Return the lower bound of a difference where one passes everything and the other nothing."""
-        alpha, n = float(self.alpha or 0), sample.cases
+        alpha, n = float(self.alpha or 0), layout.cases
         return newcombe(1, n, 0, n, alpha)[0] if self.mark.over == "this_set" else float(2 * alpha ** (1 / n) - 1)
 
     @property
@@ -167,12 +167,12 @@ class RuleForesight:
         if base.missing is not None:
             return base
         asked = asked_of(wanted, self.ruling, self.names[0])
-        sample, demand = sample_of(self.rule, asked, self.ruling, self._icc), demand_of(self.rule, self.alpha)
-        operating = Operating(sample, demand, self.way.stream)
+        layout, demand = layout_of(self.rule, asked, self.ruling, self._icc), demand_of(self.rule, self.alpha)
+        operating = Operating(layout, demand, self.way.stream)
         stop = self._stop(base)
         base = replace(
             base,
-            icc=None if sample.counts else self._icc,
+            icc=None if layout.counts else self._icc,
             failures=operating.counts if stop is None else None,
             coarse="all" if base.sense != "must_pass" and no_case_may_fail(demand, base.repeats, base.units) else None,
         )
@@ -189,7 +189,7 @@ class RuleForesight:
             points=tuple(self._points(base, table, demand)),
             qualities=(most, half, least),
         )
-        return base if stop is not None else self._sized(base, sample, demand)
+        return base if stop is not None else self._sized(base, layout, demand)
 
     def _stop(self, base: Foreseen) -> Stop | None:
         """Return the boundaries that decide this rule, if any do."""
@@ -219,17 +219,17 @@ class RuleForesight:
 
     # --------------------------------------------------------------------------------------------------------- sizes
 
-    def _sized(self, base: Foreseen, sample: Sample, demand: Demand) -> Foreseen:
+    def _sized(self, base: Foreseen, layout: Layout, demand: Demand) -> Foreseen:
         """Add how many cases a claim needs, and what else as many trials could be spent on."""
         if demand.alpha is None or base.unit != "case":
             return base
         base = replace(base, needed=tuple(self._needed(demand, demand.alpha)))
         half = base.qualities[1] if base.qualities else None
-        unit, (least, most) = sample.units[0], base.repeats
-        if half is None or not base.reachable or not sample.alike or not unit.cells == least == most:
+        unit, (least, most) = layout.units[0], base.repeats
+        if half is None or not base.reachable or not layout.alike or not unit.cells == least == most:
             return base
         truth = Fraction(round(half * 1000), 1000)
-        found = alternatives(sample, demand, self.way.stream, float(truth))
+        found = alternatives(layout, demand, self.way.stream, float(truth))
         own = next((item.accept for item in found if item.repeats == most), 0.0)
         floor, rate = flipped(demand, demand.threshold), float(flipped(demand, truth))
         strong = cases_for(floor, demand.alpha, rate, own) if own and most > 1 else None

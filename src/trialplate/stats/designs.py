@@ -14,7 +14,7 @@ from trialplate.rules.bounds import ROUNDING
 from trialplate.rules.special import betainc, normal_quantile
 from trialplate.stats.design import oc_binomial
 from trialplate.stats.draws import Binomial, Stream
-from trialplate.stats.operating import Demand, Operating, Sample, Shows, Unit
+from trialplate.stats.operating import Demand, Layout, Operating, Shows, Unit
 
 __all__ = ["MOST_CASES", "Alternative", "alternatives", "cases_for", "cases_for_pair", "paired_power"]
 
@@ -75,21 +75,21 @@ def _allows(n: int, failures: int, bar: float, alpha: float) -> bool:
     return betainc(n - failures, failures + 1, bar + ROUNDING) < alpha
 
 
-def alternatives(sample: Sample, demand: Demand, stream: Stream, truth: float) -> list[Alternative]:
+def alternatives(layout: Layout, demand: Demand, stream: Stream, truth: float) -> list[Alternative]:
     """Return what as many trials come to at one true rate, spent on more cases or on more repeats.
 
     Args:
-        sample: of units that are all alike, with as many cells as repeats.
+        layout: of units that are all alike, with as many cells as repeats.
         truth: of the same quantity as the demand.
     """
-    unit, n = sample.units[0], len(sample.units)
+    unit, n = layout.units[0], len(layout.units)
     trials = n * unit.cells
     found = []
     for repeats in sorted({*REPEATS, unit.cells}):
         cases = trials // repeats
         if cases < 2:
             continue
-        other = Sample((Unit(repeats, 1),) * cases, sample.icc)
+        other = Layout((Unit(repeats, 1),) * cases, layout.icc)
         found.append(Alternative(cases, repeats, Operating(other, demand, stream).chances(truth).accept))
     return found
 
