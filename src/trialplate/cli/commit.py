@@ -12,7 +12,6 @@ from trialplate.engine.commits import commit_plan as commit_to
 from trialplate.engine.commits import superseded
 from trialplate.engine.prepare import Prepared, prepare
 from trialplate.engine.project import find_ledger, open_ledger
-from trialplate.engine.ready import check_reach
 from trialplate.errors import EXIT_DONE, UsageError
 from trialplate.record.matrix import mark_digest
 
@@ -31,7 +30,6 @@ def commit_plan(plan: Path, reason: str | None = None) -> int:
     folder = plan if os.path.isdir(plan) else plan.parent
     view, writer, key = open_ledger(find_ledger(folder))
     prepared = prepare(plan, key.secret)
-    check_reach(prepared)
     before = superseded(prepared.plan, view)
     if reason is not None and before is None:
         message = "there is no earlier mark for this test set that this one supersedes: nothing to give a reason for"

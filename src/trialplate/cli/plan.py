@@ -68,7 +68,7 @@ def show_plan(plan: Path, options: PlanOptions) -> int:
     spread = _spread(options.pilot, icc)
     folder = (plan if os.path.isdir(plan) else plan.parent).absolute()
     view, secret = _ledger(folder)
-    prepared = prepare(plan, secret)
+    prepared = prepare(plan, secret, reach=False)
     attempts = attempt_numbers(prepared.plan, view) if view is not None else {}
     foresight = foresee(prepared.plan, prepared.matrix, spread, attempts, truths)
     if options.json:

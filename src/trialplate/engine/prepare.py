@@ -97,6 +97,7 @@ def prepare(
     narrowing: Narrowing | None = None,
     ceiling: Ceiling | None = None,
     own: Own | None = None,
+    reach: bool = True,
 ) -> Prepared:
     """Read a project, if it is not read yet, freeze it, and narrow its matrix. What cases name by address is fetched.
 
@@ -104,6 +105,7 @@ def prepare(
         project: trialplate.yaml, its folder, or what was read of it.
         secret: the ledger's, from which salts are derived.
         cache, ceiling: what the command line says, over what the file says.
+        reach: refuse a mark that no run could pass.
         own: objects that the plan names as its runners and scorers.
 
     Raises:
@@ -117,7 +119,7 @@ def prepare(
         project = load_project(project, fetch, own)
     compared = baseline_of(project)
     baseline = compared.baseline if compared is not None else None
-    frozen = freeze(project, secret, cache=cache, ceiling=ceiling, baseline=baseline)
+    frozen = freeze(project, secret, cache=cache, ceiling=ceiling, baseline=baseline, reach=reach)
     plan = frozen.plan
     if compared is not None:
         check_comparable(plan, compared, project)

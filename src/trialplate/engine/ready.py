@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run would need, looked at before anything is written or spent: a mark that it could pass, keys, programs."""
+"""What a run would need, looked at before anything is written or spent: keys, programs."""
 
 from __future__ import annotations
 
@@ -9,52 +9,18 @@ from collections.abc import Mapping
 
 from trialplate.engine.prepare import Prepared
 from trialplate.errors import SpecError
-from trialplate.record.matrix import narrow
-from trialplate.rules.mark_shape import has_bounds
 
-__all__ = ["check_reach", "check_ready"]
+__all__ = ["check_ready"]
 
 
 def check_ready(prepared: Prepared, environ: Mapping[str, str]) -> None:
-    """Refuse a run that lacks what its first call would need, or that could show nothing.
+    """Refuse a run that lacks what its first call would need.
 
     Raises:
-        SpecError: MARK-UNREACHABLE, SECRET or COMMAND.
+        SpecError: SECRET or COMMAND.
     """
-    check_reach(prepared)
     _check_secrets(prepared, environ)
     _check_programs(prepared)
-
-
-def check_reach(prepared: Prepared) -> None:
-    """Refuse a mark of which some rule cannot be passed by any run: not even one in which everything is right.
-
-    Alpha is that of a first attempt: what earlier attempts leave of it is told by `plan`.
-
-    Raises:
-        SpecError: MARK-UNREACHABLE, naming the rule and the smallest test set that could.
-    """
-    plan = prepared.plan
-    if not has_bounds(plan.pass_mark):
-        return
-    from trialplate.engine.foreseen import reach_words
-    from trialplate.engine.foresight import short_foresight
-
-    lost = short_foresight(plan, narrow(plan, None), hides=False).refusals
-    if not lost:
-        return
-    first, ids = lost[0], [rule.id for rule in plan.pass_mark.rules]
-    name = first.part_of or first.id
-    place: tuple[str | int, ...] = ("pass_mark", "rules", ids.index(name)) if name in ids else ("pass_mark",)
-    others = f" (nor can {', '.join(item.id for item in lost[1:4])})" if len(lost) > 1 else ""
-    units = {"case": "cases", "cluster": "units", "trial": "trials"}[first.unit]
-    more = f"take at least {first.needs} {units}, or " if first.needs is not None else ""
-    raise SpecError(
-        f"rule {first.id!r} cannot be passed{others}: {reach_words(first)}",
-        where=prepared.where(place),
-        hint=f"{more}ask for less, or write basis: estimate; `trialplate plan` shows what it can show",
-        code="MARK-UNREACHABLE",
-    )
 
 
 def _check_secrets(prepared: Prepared, environ: Mapping[str, str]) -> None:

@@ -46,7 +46,9 @@ _DO = {
 _SEALING = "a run cannot be sealed"
 
 
-def check_mark(plan: Plan, matrix: Matrix, project: Project, candidates: Sequence[Configuration]) -> Iterator[str]:
+def check_mark(
+    plan: Plan, matrix: Matrix, project: Project, candidates: Sequence[Configuration], *, reach: bool
+) -> Iterator[str]:
     """Yield warnings about the rules and the choice of a mark.
 
     Raises:
@@ -72,7 +74,8 @@ def check_mark(plan: Plan, matrix: Matrix, project: Project, candidates: Sequenc
     if has_bounds(mark):
         _check_twins(project, mark.unit)
     _check_flaws(chain(mark_flaws(mark), fit_flaws(plan)), where, project)
-    yield from check_reach(plan, matrix, candidates, where, project.document.where)
+    if reach:
+        yield from check_reach(plan, matrix, candidates, where, project.document.where)
 
 
 def _below(project: Project, place: Path) -> _Where:

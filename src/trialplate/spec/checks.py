@@ -38,8 +38,8 @@ _OPERATORS = frozenset({"&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1"})
 _Where = Callable[[Path], str]
 
 
-def check(plan: Plan, project: Project) -> tuple[str, ...]:
-    """Return the warnings about a plan.
+def check(plan: Plan, project: Project, *, reach: bool = True) -> tuple[str, ...]:
+    """Return the warnings about a plan; with `reach`, of a mark that a run could pass.
 
     Raises:
         SpecError: at the first thing that does not fit.
@@ -61,7 +61,7 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
         raise SpecError("every model has role: comparison", where=where(("models",)), hint="leave one to be accepted")
     warnings += [*_unused(plan, matrix, project), *_shell_words(project)]
     warnings += _check_evidence(plan.pass_mark.evidence, matrix, candidates, where)
-    warnings += check_mark(plan, matrix, project, candidates)
+    warnings += check_mark(plan, matrix, project, candidates, reach=reach)
     if plan.cache == "replay" and plan.pass_mark.evidence.calls == "live":
         warnings.append(f"{where(('run', 'cache'))}: a replayed run decides nothing under evidence: {{calls: live}}")
     if plan.cache == "auto" and plan.pass_mark.evidence.calls == "live":

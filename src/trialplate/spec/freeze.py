@@ -64,6 +64,7 @@ def freeze(
     cache: CacheMode | None = None,
     ceiling: Ceiling | None = None,
     baseline: Baseline | None = None,
+    reach: bool = True,
 ) -> Frozen:
     """Resolve a project into its plan.
 
@@ -72,6 +73,7 @@ def freeze(
         secret: the ledger's secret, from which salts are derived.
         cache, ceiling: what the command line says, over what the file says.
         baseline: the run that rules compare with, if there is one; the mark's `baseline`, or what the ledger names.
+        reach: refuse a mark that no run could pass; `plan` shows what it would take instead.
 
     Raises:
         SpecError: the parts do not fit together, no record could decide under this pass mark, or the public plan
@@ -102,7 +104,7 @@ def freeze(
         software=f"trialplate/{__version__}",
         unpinned=(*unpinned, *served, *notes, *loader_notes(project)),
     )
-    warnings = (*project.warnings, *check(plan, project))
+    warnings = (*project.warnings, *check(plan, project, reach=reach))
     check_leaks(plan, vault.openings)
     raw = canonical.encode(codec.to_json(plan))
     if len(raw) > canonical.MAX_BYTES:
