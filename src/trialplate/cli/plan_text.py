@@ -209,8 +209,9 @@ def _footing(prepared: Prepared, foresight: Foresight) -> Iterator[str]:
     stop = prepared.plan.pass_mark.stop
     if stop is not None:
         yield f"stop: {stop.mode}; cases run are those that one rule needs, and the run ends with the last of its rules"
-    for item in foresight.refusals:
-        yield f"no run can pass {item.id}: `commit` and `run --yes` refuse this mark"
+    spent = foresight.attempt > 1
+    for name in foresight.refusals:
+        yield f"no run can pass {name}: {'earlier attempts spent its alpha' if spent else 'this mark is refused'}"
 
 
 # ---------------------------------------------------------------------------------------------------- a short form
