@@ -21,7 +21,7 @@ from trialplate.rules.quantities import is_pooled, kind_of, measured_cases, meas
 from trialplate.stats.draws import Stream
 from trialplate.stats.operating import Demand, Operating, Sample, Unit
 from trialplate.verify.record_view import RecordView
-from trialplate.verify.rule_text import decimal_text, percent_text
+from trialplate.verify.text import decimal_text, percent_text
 
 __all__ = ["ICC", "Hidden", "hidden_behind"]
 
@@ -84,10 +84,10 @@ def _of_rule(record: RecordView, rule: Rule) -> Hidden | None:
         or sum(unit.cells for unit in units) > MOST_TRIALS
     ):
         return None
-    sample = Sample(units, ICC)
-    if len(sample.strata) > 1:  # it is worked out, and never drawn
+    design = Sample(units, ICC)
+    if len(design.strata) > 1:  # it is worked out, and never drawn
         return None
-    operating = Operating(sample, Demand(bar, floor, None), Stream(bytes(32), 1))
+    operating = Operating(design, Demand(bar, floor, None), Stream(bytes(32), 1))
     repeats = units[0].cells
     passes = operating.chances(float(truth)).accept
     return Hidden(rule.id, truth, passes, len(units), repeats, ICC if repeats > 1 else None)
