@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from trialplate.record.decisions import Result
@@ -30,7 +31,9 @@ from trialplate.rules.told import between
 __all__ = ["MOST_CASES", "Outlook", "Outlooks", "outlooks"]
 
 MOST_CASES = 20_000
-"""Of a rule whose margin is looked for, and of the larger test set that would show it: beyond it nothing is said."""
+"""Of a rule whose margin is looked for: beyond it nothing is said."""
+MOST_MORE = 5_000
+"""Of the larger test set that would show it: beyond it nothing is said."""
 MOST_REPEATS = 10
 """With more repeats of a case than that, the bound is not quite monotone in each cell, and a margin not the least."""
 
@@ -270,12 +273,13 @@ class _Search:
             return {"on_mark": True}
         if compared.ruling.mark.over == "this_set":
             trials = compared.trials[0]
-            more = _least(lambda n: self._at(n) == "pass", trials, MOST_CASES)
+            more = _least(lambda n: self._at(n) == "pass", trials, max(MOST_MORE, 2 * trials))
             return {"more": None if more is None else more - trials, "more_of": "trial"}
         number = len(compared.own)
-        whole = _least(lambda n: self._repeated(n * number) == "pass", 1, MOST_CASES // number)
-        if whole is None:
+        enough = next((n for n in _doubled(number, MOST_MORE) if self._repeated(n) == "pass"), None)
+        if enough is None:
             return {}
+        whole = _least(lambda n: self._repeated(n * number) == "pass", enough // number // 2, enough // number) or 1
         cases = _least(lambda n: self._repeated(n) == "pass", (whole - 1) * number, whole * number)
         return {"more": None if cases is None else cases - number}
 
@@ -297,6 +301,14 @@ class _Search:
             low -= sum((Fraction(item.high * item.weight, item.of) for item in compared.other), Fraction(0)) / whole
         return low <= self.bar if self.floor else high >= self.bar
 
+    @cached_property
+    def _ordered(self) -> list[tuple[CaseValue, CaseValue]]:
+        """The cases from the worst to the best, each beside the reference's, or beside itself."""
+        other = self.compared.other
+        pairs = list(zip(self.compared.own, other or self.compared.own, strict=True))
+        pairs.sort(key=lambda pair: _height(pair[0]) - (_height(pair[1]) if other is not None else 0))
+        return pairs
+
     def _at(self, trials: int) -> Result:
         found = shown(self.compared.own, self.compared.ruling.mark, {}, self.alpha, trials)
         return self._judged(found)[0]
@@ -304,8 +316,7 @@ class _Search:
     def _repeated(self, number: int) -> Result:
         """Return what the rule comes to over so many cases whose results are spread as those of these."""
         compared = self.compared
-        pairs = list(zip(compared.own, compared.other or compared.own, strict=True))
-        pairs.sort(key=lambda pair: _height(pair[0]) - (_height(pair[1]) if compared.other is not None else 0))
+        pairs = self._ordered
         there = len(pairs)
         drawn = [pairs[(2 * index + 1) * there // (2 * number)] for index in range(number)]
         own, other = [own for own, _ in drawn], [other for _, other in drawn]
@@ -317,6 +328,14 @@ class _Search:
 
 def _nothing(item: CaseValue) -> CaseValue:
     return item._replace(low=0, high=0)
+
+
+def _doubled(number: int, most: int) -> Iterator[int]:
+    """Yield twice, four, eight times a number, as long as that is not too many; twice it in any case."""
+    grown = 2 * number
+    while grown <= max(most, 2 * number):
+        yield grown
+        grown *= 2
 
 
 def _height(item: CaseValue) -> Fraction:
