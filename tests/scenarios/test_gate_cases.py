@@ -138,6 +138,26 @@ def test_gate_on_a_record_in_which_every_trial_is_an_error_is_inconclusive(tmp_p
     assert project.codes() == set()
 
 
+def test_pipeline_can_tell_inconclusive_from_rejected_and_neither_is_ever_accepted(tmp_path: Path) -> None:
+    """Three decisions, and exit 0 for one: `--exit-inconclusive N` parts the other two, and N is never 0."""
+    model = '  m: {runner: stand-in, answers: {"*": {error: transport}}, retry: {max_retries: 0}}'
+    lost = SmallProject.write(tmp_path / "lost", plan_text(model, repeats=1))
+    lost.run(expect=4)
+    assert lost("gate", "latest").code == 1
+    assert lost("gate", "latest", "--exit-inconclusive", "75").code == 75
+    assert lost("gate", "latest", "--exit-inconclusive=125", "--json").code == 125
+    for code in ("0", "00", "126", "-1", "x", "1.5", "", "\u0661"):
+        said = lost("gate", "latest", f"--exit-inconclusive={code}")
+        assert said.code == 2, code
+        assert "from 1 to 125; 0 is for accepted alone" in said.err
+    wrong = SmallProject.write(tmp_path / "wrong", plan_text("  m: {runner: stand-in, answers: [wrong]}", repeats=1))
+    wrong.run()
+    assert wrong("gate", "latest", "--exit-inconclusive", "75").code == 1
+    right = SmallProject.write(tmp_path / "right", plan_text("  m: {runner: stand-in, answers: [Paris 4 blue 8]}"))
+    right.run()
+    assert right("gate", "latest", "--exit-inconclusive", "75").code == 0
+
+
 @pytest.mark.parametrize("policy", ["bound", "zero", "exclude"])
 def test_errors_everywhere_never_accept_under_any_policy(tmp_path: Path, policy: str) -> None:
     """G03: with few cases, so that the run is not stopped early, no error policy accepts a record of errors only."""

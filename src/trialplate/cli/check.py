@@ -34,7 +34,7 @@ def check(arguments: Sequence[str]) -> int:
     gated = _gate(options)
     _remember(gated.verified)
     cli.show_gate(options, gated)
-    return gated.exit_code
+    return cli.exit_code_of(options, gated)
 
 
 def _scoring(options: argparse.Namespace) -> Callable[[Verified], None]:

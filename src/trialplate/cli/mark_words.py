@@ -9,7 +9,8 @@ from trialplate.rules.loosening import looser
 from trialplate.rules.mark_shape import has_bounds
 from trialplate.spec.check_reach import alpha_words
 from trialplate.verify.ledger_view import LedgerEntry
-from trialplate.verify.text import compared_text, selector_text, visible
+from trialplate.verify.rule_text import compared_text
+from trialplate.verify.text import selector_text, visible
 
 __all__ = ["bound_words", "choose_words", "rule_words", "supersedes_words"]
 

@@ -21,7 +21,7 @@ from trialplate.rules.quantities import is_pooled, kind_of, measured_cases, meas
 from trialplate.stats.draws import Stream
 from trialplate.stats.operating import Demand, Layout, Operating, Unit
 from trialplate.verify.record_view import RecordView
-from trialplate.verify.rule_text import decimal_text, percent_text
+from trialplate.verify.text import decimal_text, percent_text
 
 __all__ = ["ICC", "Hidden", "hidden_behind"]
 

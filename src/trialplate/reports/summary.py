@@ -9,9 +9,11 @@ describe: the error of a decision is divided among candidates and attempts, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import fsum
 from typing import Any
 
 from trialplate.record.entries import OUTCOMES
@@ -212,7 +214,8 @@ def _metric(name: str, rows: Rows, record: RecordView) -> MetricSummary:
     row: Row = [(case.id, repeats) for case, repeats in rows if case.id in about]
     values = cases_of(name, row, plan.verdict.case, "bound")
     cells, unknown = sum(item.cells for item in values), sum(item.unknown for item in values)
-    means = [] if unknown or name == "case_pass_rate" else _repeat_means(name, row, plan)
+    table = [] if unknown else _table(name, row, values)
+    means = _repeat_means(table) if name != "case_pass_rate" else []
     found = MetricSummary(
         name=name,
         mean=_mean(name, row, values, plan) if cells > unknown else None,
@@ -223,7 +226,7 @@ def _metric(name: str, rows: Rows, record: RecordView) -> MetricSummary:
         low=min(means) if len(means) > 1 else None,
         high=max(means) if len(means) > 1 else None,
     )
-    return replace(found, **_shown(plan, rows, values), **({} if unknown else _noise(name, row, values, rows, plan)))
+    return replace(found, **_shown(plan, rows, values), **_noise(table, row, _units(plan, rows)))
 
 
 def _mean(name: str, row: Row, values: Sequence[CaseValue], plan: Plan) -> Fraction | None:
@@ -231,7 +234,9 @@ def _mean(name: str, row: Row, values: Sequence[CaseValue], plan: Plan) -> Fract
     if name == "error_rate":  # of which unknown cells are never left out where it decides
         known = sum(item.cells - item.unknown for item in values)
         return sum((Fraction(item.low * item.weight, item.of) for item in values), Fraction(0)) / known
-    return mean_of(cases_of(name, row, plan.verdict.case, "exclude"))[0]
+    if any(item.unknown for item in values):
+        values = cases_of(name, row, plan.verdict.case, "exclude")
+    return mean_of(values)[0]
 
 
 def _shown(plan: Plan, rows: Rows, values: Sequence[CaseValue]) -> dict[str, Any]:
@@ -249,30 +254,43 @@ def _units(plan: Plan, rows: Rows) -> dict[str, str]:
     return {} if plan.pass_mark.unit == "case" else {case.id: case.unit for case, _ in rows if case.unit is not None}
 
 
-def _noise(name: str, row: Row, values: Sequence[CaseValue], rows: Rows, plan: Plan) -> dict[str, Any]:
+def _table(name: str, row: Row, values: Sequence[CaseValue]) -> list[list[Fraction]]:
+    """Return the value of each cell, by case, all of them known; of what all repeats make together that of the case."""
+    if name == "case_pass_rate" or all(len(repeats) == 1 for _, repeats in row):
+        return [[Fraction(item.low, item.of)] for item in values]
+    cells = iter(cases_of(name, [(case, [cell]) for case, repeats in row for cell in repeats], "all", "bound"))
+    found: dict[tuple[int, int], Fraction] = {}  # few of them differ
+    table: list[list[Fraction]] = []
+    for _, repeats in row:
+        table.append([])
+        for item in (next(cells) for _ in repeats):
+            key = (item.low, item.of)
+            if key not in found:
+                found[key] = Fraction(*key)
+            table[-1].append(found[key])
+    return table
+
+
+def _noise(table: Sequence[Sequence[Fraction]], row: Row, units: Mapping[str, str]) -> dict[str, Any]:
     """Return where the noise comes from, of cells all of which are known."""
-    if not row:
+    if not table:
         return {}
-    if name == "case_pass_rate":
-        table = [[item.low / item.of] for item in values]
-    else:
-        alone = ([(case, [cell]) for cell in repeats] for case, repeats in row)
-        table = [[item.low / item.of for item in cases_of(name, cells, "all", "bound")] for cells in alone]
-    noise, units = anova_components(table), _units(plan, rows)
+    known = {value: float(value) for value in {value for values in table for value in values}}
+    numbers = [[known[value] for value in values] for values in table]
+    noise = anova_components(numbers)
     if not units:
         return {"noise": noise, "se": noise.se}
     clusters = [units.get(case, f"case {case}") for case, _ in row]
-    return {"noise": noise, "se": clustered_se([item.low / item.of for item in values], clusters)}
+    return {"noise": noise, "se": clustered_se([fsum(item) / len(item) for item in numbers], clusters)}
 
 
-def _repeat_means(name: str, row: Row, plan: Plan) -> list[Fraction]:
-    """Return the mean of each repeat that every case has."""
-    deepest = min((len(repeats) for _, repeats in row), default=0)
+def _repeat_means(table: Sequence[Sequence[Fraction]]) -> list[Fraction]:
+    """Return the mean of each repeat that every case has, nothing of a table with gaps: its range would mislead."""
+    deepest = min((len(values) for values in table), default=0)
     found = []
     for index in range(deepest):
-        of_one = [(case, repeats[index : index + 1]) for case, repeats in row]
-        mean, _ = mean_of(cases_of(name, of_one, plan.verdict.case, "bound"))
-        found.append(mean if mean is not None else Fraction(0))
+        counts = Counter(values[index] for values in table)
+        found.append(sum((value * number for value, number in counts.items()), Fraction(0)) / len(table))
     return found
 
 

@@ -12,8 +12,9 @@ from trialplate.record.values import Plan
 from trialplate.reports.labels import LabelTable
 from trialplate.reports.reported import FailedTrial, Reported
 from trialplate.reports.summary import ConfigurationSummary, MetricSummary
+from trialplate.verify.decision_text import decision_lines
 from trialplate.verify.findings import counted
-from trialplate.verify.text import decimal_text, decision_lines, visible
+from trialplate.verify.text import decimal_text, visible
 
 __all__ = [
     "amount_text",

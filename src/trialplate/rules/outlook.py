@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from trialplate.record.decisions import Result
@@ -30,7 +31,9 @@ from trialplate.rules.told import between
 __all__ = ["MOST_CASES", "Outlook", "Outlooks", "outlooks"]
 
 MOST_CASES = 20_000
-"""Of a rule whose margin is looked for, and of the larger test set that would show it: beyond it nothing is said."""
+"""Of a rule whose margin is looked for: beyond it nothing is said."""
+MOST_MORE = 5_000
+"""Of the larger test set that would show it: beyond it nothing is said."""
 MOST_REPEATS = 10
 """With more repeats of a case than that, the bound is not quite monotone in each cell, and a margin not the least."""
 
@@ -108,15 +111,15 @@ def _outlook(
     if kind_of(rule.of) != "mean" or not hats_of_all:
         return None
     about = ruling.wanted(rule) if cases is None else cases
-    sample = _sample(ruling, name, rule, about) if rule.cases <= len(about) <= MOST_CASES else None
-    if sample is None or not sample.own:
+    compared = _compared(ruling, name, rule, about) if rule.cases <= len(about) <= MOST_CASES else None
+    if compared is None or not compared.own:
         return None
     if rule.basis == "estimate":
-        return None if sample.other is not None else _shows(sample, 1 - Fraction(ruling.mark.confidence))
-    return _Search(sample, rule, ruling.threshold(rule) or Fraction(0), alpha).outlook()
+        return None if compared.other is not None else _shows(compared, 1 - Fraction(ruling.mark.confidence))
+    return _Search(compared, rule, ruling.threshold(rule) or Fraction(0), alpha).outlook()
 
 
-class _Sample(NamedTuple):
+class _Compared(NamedTuple):
     """What a bound is taken of."""
 
     ruling: Ruling
@@ -133,7 +136,7 @@ class _Sample(NamedTuple):
         return shown_difference(own, self.other, mark, units, alpha, self.trials)
 
 
-def _sample(ruling: Ruling, name: str, rule: Rule, cases: Sequence[PlanCase]) -> _Sample | None:
+def _compared(ruling: Ruling, name: str, rule: Rule, cases: Sequence[PlanCase]) -> _Compared | None:
     """Return the values that a rule compares; None where there is nothing to compare."""
     errors, fold, quantity = ruling.mark.errors, ruling.plan.verdict.case, rule.of or ""
     ceiling = rule.at_most is not None
@@ -147,7 +150,7 @@ def _sample(ruling: Ruling, name: str, rule: Rule, cases: Sequence[PlanCase]) ->
     own = [made[case] for case in wanted]
     trials = sum(item.cells - (item.unknown if errors == "exclude" else 0) for item in own)
     if rule.not_worse_than is None:
-        return _Sample(ruling, [item for item in own if item.weight], None, (trials, 0))
+        return _Compared(ruling, [item for item in own if item.weight], None, (trials, 0))
     there = ruling.rows.get(rule.not_worse_than)
     if there is None or rule.not_worse_than in (name, "baseline"):
         return None
@@ -156,12 +159,12 @@ def _sample(ruling: Ruling, name: str, rule: Rule, cases: Sequence[PlanCase]) ->
         return None
     pairs = [(item, theirs[item.case]) for item in own if item.weight]
     cells = (sum(item.cells for item in own), sum(theirs[case].cells for case in wanted))
-    return _Sample(ruling, [item for item, _ in pairs], [item for _, item in pairs], cells)
+    return _Compared(ruling, [item for item, _ in pairs], [item for _, item in pairs], cells)
 
 
-def _shows(sample: _Sample, alpha: Fraction) -> Outlook:
+def _shows(compared: _Compared, alpha: Fraction) -> Outlook:
     """Return what the cases of an estimate show."""
-    found = sample.shown(sample.own, alpha)
+    found = compared.shown(compared.own, alpha)
     return Outlook(shows=(min(found.worst[0], found.best[0]), max(found.worst[1], found.best[1])))
 
 
@@ -192,18 +195,18 @@ def _of_judge(ruling: Ruling, rule: Rule, alpha: Fraction) -> Outlook | None:
 class _Search:
     """Takes the bound of a rule again, over changed cases."""
 
-    def __init__(self, sample: _Sample, rule: Rule, bar: Fraction, alpha: Fraction) -> None:
-        self.sample, self.rule, self.bar, self.alpha = sample, rule, bar, alpha
+    def __init__(self, compared: _Compared, rule: Rule, bar: Fraction, alpha: Fraction) -> None:
+        self.compared, self.rule, self.bar, self.alpha = compared, rule, bar, alpha
         self.floor = rule.at_most is None
 
     def outlook(self) -> Outlook | None:
         """Return what would turn the rule; None where unknown cells leave it open."""
-        now, open_ = self._judged(self.sample.shown(self.sample.own, self.alpha))
+        now, open_ = self._judged(self.compared.shown(self.compared.own, self.alpha))
         if open_:
             return None
         wide = now != "inconclusive"
         better, worse = self._order(better=True, wide=wide), self._order(better=False, wide=wide)
-        number = len(self.sample.own)
+        number = len(self.compared.own)
         found = _turned(now, lambda n: self._with(better, n, 1), number, lambda n: self._with(worse, n, 0), number)
         found = found.replace(exact=self._exact())
         if now != "inconclusive":
@@ -220,10 +223,10 @@ class _Search:
     def _with(self, order: Sequence[int], number: int, better: int) -> Result:
         """Return what the rule comes to with the first cases of an order at the better value, or at the worse."""
         top = bool(better) == self.floor
-        own = list(self.sample.own)
+        own = list(self.compared.own)
         for index in order[:number]:
             own[index] = own[index]._replace(low=own[index].of, high=own[index].of) if top else _nothing(own[index])
-        return self._judged(self.sample.shown(own, self.alpha))[0]
+        return self._judged(self.compared.shown(own, self.alpha))[0]
 
     def _order(self, *, better: bool, wide: bool) -> list[int]:
         """Return the cases in the order in which a change of them moves the bound most.
@@ -235,7 +238,7 @@ class _Search:
             wide: the result is settled: the bound that counts is that of the unknown cells on its own side.
         """
         top = better == self.floor
-        own, other = self.sample.own, self.sample.other
+        own, other = self.compared.own, self.compared.other
 
         def moves(index: int) -> tuple[Fraction, Fraction]:
             item = own[index]
@@ -247,13 +250,13 @@ class _Search:
 
     def _exact(self) -> bool:
         """Say whether no fewer changes could turn the rule."""
-        sample = self.sample
-        if sample.ruling.mark.over == "this_set":
+        compared = self.compared
+        if compared.ruling.mark.over == "this_set":
             return True
-        alike = len({item.weight for item in sample.own}) == 1 and not sample.ruling.units
-        few = all(item.cells <= MOST_REPEATS for item in (*sample.own, *(sample.other or ())))
-        plain = sample.other is None or all(
-            item.low == item.high and item.low in (0, item.of) for item in (*sample.own, *sample.other)
+        alike = len({item.weight for item in compared.own}) == 1 and not compared.ruling.units
+        few = all(item.cells <= MOST_REPEATS for item in (*compared.own, *(compared.other or ())))
+        plain = compared.other is None or all(
+            item.low == item.high and item.low in (0, item.of) for item in (*compared.own, *compared.other)
         )
         return alike and few and plain
 
@@ -263,60 +266,76 @@ class _Search:
         """Return how many more cases would show what the rule asks for, or why none would."""
         if unreachable:
             return {"needed": self._needed()}
-        sample = self.sample
-        if sample.ruling.units or (sample.other is not None and sample.ruling.mark.over == "this_set"):
+        compared = self.compared
+        if compared.ruling.units or (compared.other is not None and compared.ruling.mark.over == "this_set"):
             return {}
         if self._no_better():
             return {"on_mark": True}
-        if sample.ruling.mark.over == "this_set":
-            trials = sample.trials[0]
-            more = _least(lambda n: self._at(n) == "pass", trials, MOST_CASES)
+        if compared.ruling.mark.over == "this_set":
+            trials = compared.trials[0]
+            more = _least(lambda n: self._at(n) == "pass", trials, max(MOST_MORE, 2 * trials))
             return {"more": None if more is None else more - trials, "more_of": "trial"}
-        number = len(sample.own)
-        whole = _least(lambda n: self._repeated(n * number) == "pass", 1, MOST_CASES // number)
-        if whole is None:
+        number = len(compared.own)
+        enough = next((n for n in _doubled(number, MOST_MORE) if self._repeated(n) == "pass"), None)
+        if enough is None:
             return {}
+        whole = _least(lambda n: self._repeated(n * number) == "pass", enough // number // 2, enough // number) or 1
         cases = _least(lambda n: self._repeated(n) == "pass", (whole - 1) * number, whole * number)
         return {"more": None if cases is None else cases - number}
 
     def _needed(self) -> int:
         """Return how many perfect results would show what the rule asks for; 0 if no number would, or nobody knows."""
-        if self.sample.other is not None or self.sample.ruling.units:
+        if self.compared.other is not None or self.compared.ruling.units:
             return 0
         bar = float(self.bar if self.floor else 1 - self.bar)
         return fewest_cases(bar, float(self.alpha)) if 0 <= bar < 1 - 1e-6 else 0
 
     def _no_better(self) -> bool:
         """Say whether the measured number, its unknown cells at the worse value, is no better than the mark."""
-        sample = self.sample
-        weight = sum(item.weight for item in sample.own)
-        low = sum((Fraction(item.low * item.weight, item.of) for item in sample.own), Fraction(0)) / weight
-        high = sum((Fraction(item.high * item.weight, item.of) for item in sample.own), Fraction(0)) / weight
-        if sample.other is not None:
-            whole = sum(item.weight for item in sample.other) or 1
-            low -= sum((Fraction(item.high * item.weight, item.of) for item in sample.other), Fraction(0)) / whole
+        compared = self.compared
+        weight = sum(item.weight for item in compared.own)
+        low = sum((Fraction(item.low * item.weight, item.of) for item in compared.own), Fraction(0)) / weight
+        high = sum((Fraction(item.high * item.weight, item.of) for item in compared.own), Fraction(0)) / weight
+        if compared.other is not None:
+            whole = sum(item.weight for item in compared.other) or 1
+            low -= sum((Fraction(item.high * item.weight, item.of) for item in compared.other), Fraction(0)) / whole
         return low <= self.bar if self.floor else high >= self.bar
 
+    @cached_property
+    def _ordered(self) -> list[tuple[CaseValue, CaseValue]]:
+        """The cases from the worst to the best, each beside the reference's, or beside itself."""
+        other = self.compared.other
+        pairs = list(zip(self.compared.own, other or self.compared.own, strict=True))
+        pairs.sort(key=lambda pair: _height(pair[0]) - (_height(pair[1]) if other is not None else 0))
+        return pairs
+
     def _at(self, trials: int) -> Result:
-        found = shown(self.sample.own, self.sample.ruling.mark, {}, self.alpha, trials)
+        found = shown(self.compared.own, self.compared.ruling.mark, {}, self.alpha, trials)
         return self._judged(found)[0]
 
     def _repeated(self, number: int) -> Result:
         """Return what the rule comes to over so many cases whose results are spread as those of these."""
-        sample = self.sample
-        pairs = list(zip(sample.own, sample.other or sample.own, strict=True))
-        pairs.sort(key=lambda pair: _height(pair[0]) - (_height(pair[1]) if sample.other is not None else 0))
+        compared = self.compared
+        pairs = self._ordered
         there = len(pairs)
         drawn = [pairs[(2 * index + 1) * there // (2 * number)] for index in range(number)]
         own, other = [own for own, _ in drawn], [other for _, other in drawn]
-        mark = sample.ruling.mark
-        if sample.other is None:
+        mark = compared.ruling.mark
+        if compared.other is None:
             return self._judged(shown(own, mark, {}, self.alpha, number))[0]
         return self._judged(shown_difference(own, other, mark, {}, self.alpha, (number, number)))[0]
 
 
 def _nothing(item: CaseValue) -> CaseValue:
     return item._replace(low=0, high=0)
+
+
+def _doubled(number: int, most: int) -> Iterator[int]:
+    """Yield twice, four, eight times a number, as long as that is not too many; twice it in any case."""
+    grown = 2 * number
+    while grown <= max(most, 2 * number):
+        yield grown
+        grown *= 2
 
 
 def _height(item: CaseValue) -> Fraction:

@@ -27,7 +27,7 @@ from trialplate.errors import (
 from trialplate.record.decisions import Decision
 from trialplate.record.frozen import Value
 from trialplate.record.note import PublicKey, open_note, parse_checkpoint, parse_key
-from trialplate.verify import text
+from trialplate.verify import decision_text, text
 from trialplate.verify.findings import CODES
 from trialplate.verify.gate import Others, configuration_named
 from trialplate.verify.known import config_folder, read_known
@@ -39,6 +39,7 @@ from trialplate.verify.procedure import Verified, verify
 
 __all__ = [
     "Gated",
+    "exit_code_of",
     "gate_run",
     "main",
     "parsed",
@@ -105,8 +106,22 @@ def _add_gate(commands: Any) -> argparse.ArgumentParser:
     made.add_argument("run", metavar="RUN", help="a path, a run id, its beginning, or latest")
     made.add_argument("--model", metavar="NAME[/PROFILE]", help="the configuration to decide on")
     made.add_argument("--chosen", action="store_true", help="accept it only if it is the one that the mark chooses")
+    made.add_argument(
+        "--exit-inconclusive",
+        metavar="N",
+        type=_exit_code,
+        default=EXIT_NEGATIVE,
+        help="exit with N, from 1 to 125, where the result is inconclusive and not rejected (default: 1)",
+    )
     made.add_argument("--no-append", action="store_true", help="decide without appending the decision to the ledger")
     return made
+
+
+def _exit_code(text: str) -> int:
+    """Return an exit code for what is not accepted; 0 says accepted, and 126 on a shell's own words."""
+    if not (text.isascii() and text.isdigit() and len(text) < 4 and 1 <= int(text) <= 125):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 125; 0 is for accepted alone")
+    return int(text)
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -134,7 +149,7 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
             return verify_paths(options, environ)[0]
         gated = gate_run(options, environ)
         show_gate(options, gated)
-        return gated.exit_code
+        return exit_code_of(options, gated)
     except TrialplateError as error:
         print_error(error)
         return error.exit_code
@@ -197,6 +212,23 @@ class Gated(Value, kw_only=False):
         accepted = len(self.decisions) == 1 and first.decision == "accepted" and (chosen or not self.must_be_chosen)
         return EXIT_DONE if accepted else EXIT_NEGATIVE
 
+    @property
+    def inconclusive(self) -> bool:
+        """Say whether what was asked for is left open, and not refused."""
+        if not self.decisions:
+            return False
+        first, choice = self.decisions[0], self.decisions[0].choice
+        if len(self.decisions) == 1 and first.decision != "accepted":
+            return first.decision == "inconclusive"
+        return choice is not None and (choice.result == "open" or choice.reason == "none_shown")
+
+
+def exit_code_of(options: argparse.Namespace, gated: Gated) -> int:
+    """Return the exit code of `gate`, as its options have it."""
+    if gated.exit_code == EXIT_NEGATIVE and gated.inconclusive:
+        return int(options.exit_inconclusive)
+    return gated.exit_code
+
 
 def gate_run(options: argparse.Namespace, environ: Mapping[str, str]) -> Gated:
     """Verify a run and decide."""
@@ -228,16 +260,16 @@ def show_gate(options: argparse.Namespace, gated: Gated) -> None:
             holds = done.report.holds
             print(f"NO DECISION: {'the run has no signed record' if holds else 'the evidence does not hold'}")
     elif options.json:
-        print_json(text.decision_json(decisions, done.report))
+        print_json(decision_text.decision_json(decisions, done.report))
     else:
         mark = done.gate.record.plan.pass_mark
         for decision in decisions:
             outlooks = done.gate.outlooks(decision.configuration)
-            print("\n".join(text.decision_lines(decision, mark, done.report, outlooks)))
+            print("\n".join(decision_text.decision_lines(decision, mark, done.report, outlooks)))
         print(done.report.uses)
         choice = decisions[0].choice
         if gated.must_be_chosen and choice is not None:
-            print(f"chosen: {text.chosen_text(choice)}")
+            print(f"chosen: {decision_text.chosen_text(choice)}")
 
 
 def reader_of(environ: Mapping[str, str], trust: Sequence[str] = (), against: Sequence[str] = ()) -> Reader:

@@ -11,10 +11,11 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from trialplate.record.decisions import CopyResult, RuleResult
-from trialplate.record.values import PassMark, Rule, Selector
+from trialplate.record.values import PassMark, Rule
 from trialplate.rules.outlook import Outlook, Outlooks
 from trialplate.rules.quantities import draws_of, fraction_text, is_pooled, kind_of
 from trialplate.verify.findings import counted
+from trialplate.verify.text import decimal_text, percent_text, selector_text, visible
 
 __all__ = [
     "HOLDS",
@@ -22,18 +23,14 @@ __all__ = [
     "alternative_text",
     "compared_text",
     "copy_text",
-    "decimal_text",
     "difference_shown",
     "distance_text",
     "kind_text",
     "margin_text",
-    "percent_text",
     "reason_text",
     "rule_text",
-    "selector_text",
     "shows_text",
     "span_text",
-    "visible",
 ]
 
 HOLDS = {"pass": "holds", "fail": "does not hold", "inconclusive": "cannot be told"}
@@ -68,34 +65,6 @@ class Beside(NamedTuple):
 
 
 ALONE = Beside()
-
-
-def visible(text: str) -> str:
-    """Return text whose control, format and direction characters are shown, never sent to a terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
-
-
-def decimal_text(value: Fraction, beside: Fraction | None = None, digits: int = 4) -> str:
-    """Return a decimal form, with more digits while it would look like a different number that it is compared with."""
-    for places in range(digits, 19):
-        scale = 10**places
-        whole = round(value * scale)
-        told = whole == value * scale if value == beside else beside is None or whole != round(beside * scale)
-        if told:
-            sign, whole = "-" if whole < 0 else "", abs(whole)
-            return f"{sign}{whole // scale}.{whole % scale:0{places}d}"
-    return str(value)
-
-
-def percent_text(confidence: str) -> str:
-    """Return a confidence as a percentage, with no more digits than it has."""
-    return f"{100 * float(confidence):.12g} %"
-
-
-def selector_text(selector: Selector) -> str:
-    """Return which cases a rule is about, or nothing if it is about all."""
-    parts = [f"{name} {' or '.join(map(visible, given))}" for name, given in selector.__dict__.items() if given]
-    return f" of {', '.join(parts)}" if parts else ""
 
 
 # ---------------------------------------------------------------------------------------------------------- rules

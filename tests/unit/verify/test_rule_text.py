@@ -24,17 +24,16 @@ from trialplate.record.values import (
 from trialplate.rules.circumstances import Circumstances, Grades
 from trialplate.rules.outlook import outlooks
 from trialplate.rules.passmark import evaluate
+from trialplate.verify.decision_text import chosen_text, decision_lines, within_text
 from trialplate.verify.findings import Report
 from trialplate.verify.rule_text import (
     HOLDS,
     WORDS,
     copy_text,
-    decimal_text,
-    percent_text,
     reason_text,
     rule_text,
 )
-from trialplate.verify.text import chosen_text, decision_lines, within_text
+from trialplate.verify.text import decimal_text, percent_text
 
 Rows = Sequence[Sequence[Repeat]]
 

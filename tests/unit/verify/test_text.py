@@ -21,12 +21,11 @@ from trialplate.record.values import PassMark, Rule
 from trialplate.rules.circumstances import Circumstances
 from trialplate.rules.passmark import evaluate
 from trialplate.verify.findings import CHECKS, Report, counted
+from trialplate.verify.rule_text import margin_text, rule_text
 from trialplate.verify.text import (
     decimal_text,
-    margin_text,
     report_json,
     report_lines,
-    rule_text,
     visible,
 )
 
@@ -128,7 +127,8 @@ def test_margin_is_the_fewest_changes_that_turn_the_result(
         assert not floor
         return
     if now.result == "inconclusive":
-        assert told == (now.reason if now.low is None else f"{counted(now.unknown, 'unknown cell')} could turn it")
+        open_ = "no_metric: nothing was measured"
+        assert told == (open_ if now.low is None else f"{counted(now.unknown, 'unknown cell')} could turn it")
         return
     if errors == "exclude" and of != "error_rate" and any("error" in row for row in rows):
         rows = [row for row in rows if "error" not in row] or [[1, 1]]  # a changed case must be wholly known
