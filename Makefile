@@ -3,7 +3,7 @@ PYTHON ?= $(firstword $(foreach name,python3.11 python3 python3.12 python3.13 py
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup demo live test test-all lint format schemas check bench clean
+.PHONY: setup demo live test test-all lint format schemas check bench error-rates clean
 
 setup: $(STAMP)
 
@@ -37,6 +37,9 @@ check: lint test
 
 bench: setup           ## the table of DESIGN section 9, side by side
 	$(BIN)/python benchmarks/bench.py
+
+error-rates: setup     ## how often naive and guarded rules decide wrongly, by simulation
+	$(BIN)/python benchmarks/error_rates.py
 
 clean:
 	rm -rf .venv demo build dist

@@ -43,6 +43,7 @@ def test_commands_are_those_of_this_issue() -> None:
     assert {path[0] for path in ALL if len(path) == 1} == {
         "init",
         "validate",
+        "plan",
         "commit",
         "run",
         "resume",
@@ -55,10 +56,13 @@ def test_commands_are_those_of_this_issue() -> None:
         "verify",
         "waive",
         "schema",
+        "judge-check",
         "keys",
         "ledger",
+        "baseline",
     }
-    assert {path[1] for path in ALL if len(path) == 2} == {"new", "init", "log", "show", "doctor"}
+    inner = {"new", "init", "log", "show", "doctor", "set", "list", "sample", "score"}
+    assert {path[1] for path in ALL if len(path) == 2} == inner
 
 
 def test_first_page_is_that_of_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,7 +70,7 @@ def test_first_page_is_that_of_the_commands(capsys: pytest.CaptureFixture[str]) 
     assert main(["--help"]) == 0
     page = capsys.readouterr().out
     listed = page.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
-    assert listed == [f"  {name:<9} {' '.join(command.help.split())}" for name, command in COMMANDS.commands.items()]
+    assert listed == [f"  {name:<11} {' '.join(command.help.split())}" for name, command in COMMANDS.commands.items()]
     options = page.partition("Options:\n")[2].partition("\n\n")[0].splitlines()
     shown = [(item.opts[0] + (f" {item.metavar}" if item.metavar else ""), item.help) for item in COMMANDS.params]
     shown.append(("--help", "Show this message and exit."))

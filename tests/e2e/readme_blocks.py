@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The README's blocks as things to do: `file NAME` blocks are written, `console` blocks are run line by line.
 
+A file of a folder, `file FOLDER/NAME`, makes that folder, and what follows is run there.
+
 `python tests/e2e/readme_blocks.py --write` runs them and writes what they print into the README.
 """
 
@@ -40,9 +42,11 @@ def play(readme: str, folder: Path) -> Iterator[tuple[str, str]]:
     environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environ['PATH']}"
     for kind, body in BLOCK.findall(readme):
         if kind != "console":
-            here = folder / "own"
+            name = kind.removeprefix("file ")
+            file = folder / (name if "/" in name else f"own/{name}")
+            here = file.parent
             here.mkdir(exist_ok=True)
-            (here / kind.removeprefix("file ")).write_text(body, encoding="utf-8")
+            file.write_text(body, encoding="utf-8")
             continue
         out = []
         for line in body.splitlines():

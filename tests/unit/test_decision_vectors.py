@@ -15,6 +15,7 @@ import pytest
 from trialplate.rules import bounds
 from trialplate.rules.classification import classify
 from trialplate.rules.quantities import within_draws
+from trialplate.rules.sequential import CountPlan, dp_plan
 from trialplate.stats import agreement, components, design, intervals, paired, ranges, rates
 
 VECTORS = json.loads(
@@ -89,9 +90,9 @@ def share_shown(given: Inputs) -> bool:
     return shown - given["limit_share"] > bounds.ROUNDING
 
 
-def oc(plan: design.CountPlan, defect: float) -> dict[str, float]:
+def oc(plan: CountPlan, defect: float) -> dict[str, float]:
     """Return what a count plan that always decides comes to."""
-    found = design.dp_plan(plan, defect)
+    found = dp_plan(plan, defect)
     assert found.undecided == 0
     assert found.accept + found.reject == pytest.approx(1, abs=1e-12)
     return {"accept": found.accept, "expected_trials": found.expected}

@@ -16,6 +16,8 @@ from typer.main import get_command
 
 from trialplate import __version__
 from trialplate.cli import complete, parameters
+from trialplate.cli.baseline_app import baseline_app
+from trialplate.cli.judge_app import judge_app
 from trialplate.errors import EXIT_USAGE
 
 __all__ = ["app", "application"]
@@ -34,8 +36,10 @@ keys_app = typer.Typer(
     help="Signing keys: made here, kept outside of every project.", no_args_is_help=True, context_settings=HELP
 )
 ledger_app = typer.Typer(help="The project's ledger.", no_args_is_help=True, context_settings=HELP)
+app.add_typer(judge_app, name="judge-check")
 app.add_typer(keys_app, name="keys")
 app.add_typer(ledger_app, name="ledger")
+app.add_typer(baseline_app, name="baseline")
 
 HERE = Path("trialplate.yaml")
 
@@ -137,6 +141,20 @@ def validate(plan: parameters.PlanArgument = HERE, json: parameters.JsonOption =
 
 
 @app.command()
+def plan(
+    plan: parameters.PlanArgument = HERE,
+    pilot: parameters.PilotOption = None,
+    rho: parameters.RhoOption = None,
+    true: parameters.TrueOption = None,
+    json: parameters.JsonOption = False,
+) -> int:
+    """Tell what a run would cost and what its test set and mark can show; nothing is run."""
+    from trialplate.cli.plan import PlanOptions, show_plan
+
+    return show_plan(plan, PlanOptions(pilot=pilot, rho=rho, true=true, json=json))
+
+
+@app.command()
 def commit(
     plan: parameters.PlanArgument = HERE,
     reason: Annotated[
@@ -211,16 +229,10 @@ def resume(
 def report(
     run: parameters.RunArgument = "latest",
     format: parameters.FormatOption = None,  # noqa: A002  the option's own name
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there; its ending tells the format.")
-    ] = None,
+    output: parameters.OutputOption = None,
     by_tag: Annotated[bool, typer.Option("--by-tag", help="Add the table by tag.")] = False,
-    failures: Annotated[
-        int, typer.Option(metavar="N", min=0, help="How many failures of each configuration to show.")
-    ] = 5,
-    withhold: Annotated[
-        bool, typer.Option("--withhold", help="Leave out answers and every other private text.")
-    ] = False,
+    failures: parameters.FailuresOption = 5,
+    withhold: parameters.WithholdOption = False,
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     ledger: parameters.LedgerOption = None,
 ) -> int:

@@ -69,6 +69,9 @@ def _gate(options: argparse.Namespace) -> cli.Gated:
         ledger = gated.verified.ledger
         if not gated.decisions or ledger is None or options.no_append:
             return gated
+        if gated.verified.gate is not None and gated.verified.gate.judges.missing:
+            tell("not appended: it rests on a judge whose grades are of runs that are not here")
+            return gated
         try:
             _append(ledger, gated.decisions)
             return gated

@@ -22,6 +22,7 @@ __all__ = [
     "configurations",
     "formats",
     "install",
+    "judges",
     "keys",
     "models",
     "ran",
@@ -114,6 +115,12 @@ def runs(ctx: Any, incomplete: str) -> Iterable[str]:
 def configurations(ctx: Any, incomplete: str) -> Iterable[str]:
     """Offer the candidates of the run that was named, else of the newest."""
     return [item["name"] for item in _plan(ctx)["configurations"] if item.get("role") != "comparison"]
+
+
+@_quiet
+def judges(ctx: Any, incomplete: str) -> Iterable[str]:
+    """Offer the judges of the run that was named, else of the newest."""
+    return [item["name"] for item in _plan(ctx)["scorers"] if item["type"] == "judge"]
 
 
 @_quiet

@@ -269,10 +269,11 @@ def _plan(project: Path) -> Lines:
     if not (project / PLAN).exists():
         yield Line("plan", "WARN", f"there is no {PLAN} in {project}", "go to a project's folder, or `trialplate init`")
         return
+    from trialplate.engine.baselines import named_baseline
     from trialplate.spec.validate import validate
 
     try:
-        found = validate(project / PLAN, added=PACKAGES)
+        found = validate(project / PLAN, added=PACKAGES, baseline=named_baseline)
     except TrialplateError as error:
         yield Line("plan", "WARN", str(error), error.hint or "run `trialplate validate`")
         return

@@ -25,7 +25,8 @@ def totals(view: View) -> dict[str, Any]:
     paid, unknown = view.spent()
     return {
         "done": view.done,
-        "planned": view.total,
+        "planned": sum(view.planned.values()),
+        "not_needed": sum(view.planned.values()) - view.total,
         "under_way": view.tally.under_way if view.tally is not None else 0,
         "configurations": {name: view.row(name) for name in view.planned},
         "spent": [{"currency": currency, "nano": nano} for currency, nano in paid.items()],

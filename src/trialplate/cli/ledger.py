@@ -12,7 +12,18 @@ from trialplate.errors import EXIT_DONE, UsageError, nearest
 from trialplate.ledger.keys import LedgerKey, key_names, load_signer
 from trialplate.record import canonical
 from trialplate.record.decisions import Decision
-from trialplate.record.entries import CommitPassMark, CommitTestSet, Genesis, Pin, RunEnd, RunStart, Waiver
+from trialplate.record.entries import (
+    BaselineSet,
+    CommitPassMark,
+    CommitTestSet,
+    Genesis,
+    JudgeCheck,
+    JudgeSheet,
+    Pin,
+    RunEnd,
+    RunStart,
+    Waiver,
+)
 from trialplate.verify.cli import print_json
 from trialplate.verify.findings import Report, counted
 from trialplate.verify.known import config_folder
@@ -78,10 +89,18 @@ def _words(entry: LedgerEntry) -> Iterator[str]:
         yield f"{body.run_id} {body.status} at {body.size} lines"
     elif isinstance(body, Pin):
         yield f"{body.run_id} at {body.size} lines"
+    elif isinstance(body, BaselineSet):
+        yield f"{body.run_id} {body.configuration or 'each configuration'}"
     elif isinstance(body, Waiver):
         yield f"{body.run_id}: {body.reason}"
     elif isinstance(body, Decision):
         yield f"{body.run_id} {body.configuration} {body.decision}"
+    elif isinstance(body, JudgeSheet):
+        rows = min(body.count, body.population)
+        yield f"{body.run_id} {counted(rows, 'answer')} of {body.population}, judged by {body.scorer}"
+    elif isinstance(body, JudgeCheck):
+        graded = sum(map(bool, body.grades))
+        yield f"sheet {body.sheet.seq}, {graded} of {counted(len(body.grades), 'answer')} graded by {body.grader}"
 
 
 def show_entry(seq: int, given: Path | None) -> int:

@@ -72,7 +72,9 @@ def _trials(item: IndexedRun, going_on: bool) -> str:
     told = [f"{number} {word}" for word, number in sorted(counts.items(), key=lambda pair: -pair[1]) if number]
     absent = item.trials - sum(item.outcomes.values())
     if item.here and not item.unreadable:
-        told += [f"{absent} absent"] if absent else []
+        stopped = item.status == "complete" and not going_on  # without a stop rule nothing is absent from such a run
+        word = "not needed" if stopped else "absent"
+        told += [f"{absent} {word}"] if absent else []
     return f"{item.trials}: {', '.join(told)}" if told else f"{item.trials}"
 
 

@@ -18,6 +18,7 @@ __all__ = [
     "ColorOption",
     "ConfigurationOption",
     "EventsOption",
+    "FailuresOption",
     "FormatOption",
     "JobsOption",
     "JsonOption",
@@ -25,12 +26,17 @@ __all__ = [
     "MaxCostOption",
     "MaxTimeOption",
     "ModelsOption",
+    "OutputOption",
+    "PilotOption",
     "PlanArgument",
     "QuietOption",
     "RanOption",
+    "RhoOption",
     "RunArgument",
     "SchemaArgument",
+    "TrueOption",
     "TrustOption",
+    "WithholdOption",
 ]
 
 PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", readable=False, help="trialplate.yaml, or its folder.")]
@@ -103,3 +109,23 @@ MaxCostOption = Annotated[
 MaxTimeOption = Annotated[
     str | None, typer.Option(metavar="TIME", help="Begin no attempt after this time: 90, 90s, 30m, 2h.")
 ]
+PilotOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RUN", autocompletion=complete.runs, help="Take from this run how much repeats resemble each other."
+    ),
+]
+RhoOption = Annotated[
+    str | None,
+    typer.Option(metavar="SHARE", help="How much repeats of a case resemble each other; 0.5 where it is not told."),
+]
+TrueOption = Annotated[
+    str | None, typer.Option(metavar="RATE,RATE", help="True values to tell of, instead of some near each threshold.")
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there; its ending tells the format.")
+]
+FailuresOption = Annotated[
+    int, typer.Option(metavar="N", min=0, help="How many failures of each configuration to show.")
+]
+WithholdOption = Annotated[bool, typer.Option("--withhold", help="Leave out answers and every other private text.")]

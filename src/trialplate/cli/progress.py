@@ -138,13 +138,15 @@ class Progress(Watch):
         """Say which run goes on, and what will be asked."""
         if self.manner.json:
             said = {"decided": state.decided, "to_try": state.to_try, "scored_again": state.scored_again}
+            said["not_needed"] = state.not_needed
             self.event("run.resumed", run_id=state.run_id, trials=state.trials, **said)
         elif not self.manner.quiet:
             again = (
                 f", {state.scored_again} of them scored again without asking the model" if state.scored_again else ""
             )
             kept = f"{state.decided} of {counted(state.trials, 'trial')} kept as decided"
-            tell(f"resume {state.run_id}: {kept}, {state.to_try} to try{again}")
+            rest = f", {state.not_needed} not needed" if state.not_needed else ""
+            tell(f"resume {state.run_id}: {kept}, {state.to_try} to try{again}{rest}")
 
     def begun(self, tally: Tally) -> None:
         """Begin to tell."""

@@ -21,7 +21,7 @@ from trialplate.verify.output import tell
 from trialplate.verify.procedure import verify
 from trialplate.verify.text import report_json, report_lines, visible
 
-__all__ = ["ReportOptions", "show_report"]
+__all__ = ["ReportOptions", "refuse_evidence", "show_report"]
 
 BY_EXTENSION = {".md": "markdown", ".markdown": "markdown", ".json": "json", ".csv": "csv", ".txt": "text"}
 EVIDENCE = ("ledger", "runs", "cassettes", "keys")
@@ -47,7 +47,7 @@ def show_report(name: str, options: ReportOptions, ledger: Path | None) -> int:
     run, ledger = find_with_ledger(name, Path.cwd(), ledger)
     if ledger is None:
         raise UsageError("a record without its ledger cannot be reported on", where=name, hint="give --ledger DIR")
-    _refuse_evidence(options.output, ledger.parent)
+    refuse_evidence(options.output, ledger.parent)
     done = verify(Found(ledger, run), reader_of(os.environ))
     if done.gate is None or not done.report.holds:
         _refuse(done.report, chosen)
@@ -90,7 +90,7 @@ def _format(options: ReportOptions) -> str:
     return BY_EXTENSION[ending]
 
 
-def _refuse_evidence(output: Path | None, project: Path) -> None:
+def refuse_evidence(output: Path | None, project: Path) -> None:
     """Refuse the plan, and a file among those that are signed, pinned or trusted: a report is never an input.
 
     Raises:
@@ -104,7 +104,9 @@ def _refuse_evidence(output: Path | None, project: Path) -> None:
     for folder in EVIDENCE:
         if place.is_relative_to((project / folder).resolve()):
             hint = "write it elsewhere, such as reports/"
-            raise UsageError(f"a report is not written into {folder}/", where=f"--output {output}", hint=hint)
+            raise UsageError(
+                f"nothing is written into {folder}/ but what belongs there", where=f"--output {output}", hint=hint
+            )
 
 
 def _print(lines: Iterator[str]) -> None:

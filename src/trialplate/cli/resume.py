@@ -63,6 +63,8 @@ def _nothing_to_do(done: Resumed, manner: Manner) -> int:
         tell(f"{counted(done.used_up, 'trial')} of {done.trials} stay unknown: they have had all their attempts")
         tell("do: decide with them unknown, or waive the run and start another")
     else:
-        tell(f"{done.run_id} is finished: all {done.trials} trials are decided, and nothing was asked")
+        which = f"{done.decided} of" if done.not_needed else "all"
+        rest = f", {done.not_needed} are not needed" if done.not_needed else ""
+        tell(f"{done.run_id} is finished: {which} {done.trials} trials are decided{rest}, and nothing was asked")
     print(json.dumps({"run_id": done.run_id, "reason": "nothing_to_do"}) if manner.json else done.run_id)
     return EXIT_INCOMPLETE if done.used_up else EXIT_DONE

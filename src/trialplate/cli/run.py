@@ -14,23 +14,23 @@ from typing import cast, get_args
 
 from trialplate.cli.ceiling import budget_warning, budget_words, read_ceiling
 from trialplate.cli.colour import colour_mode
+from trialplate.cli.cost_words import cost_lines, cost_object
 from trialplate.cli.events import event_line
 from trialplate.cli.mark_words import choose_words, rule_words, supersedes_words
+from trialplate.cli.plan_text import short_lines
 from trialplate.cli.progress import Manner, Progress
 from trialplate.engine.begin import begin_project
 from trialplate.engine.commits import superseded
-from trialplate.engine.estimate import Estimate, estimate
 from trialplate.engine.fetching import fetch
+from trialplate.engine.foresight import short_foresight
 from trialplate.engine.prepare import Prepared, prepare
 from trialplate.engine.project import check_new, open_ledger, open_runs, verified_ledger
 from trialplate.engine.ready import check_ready
 from trialplate.errors import EXIT_DONE, TrialplateError, UsageError
 from trialplate.ledger.keys import load_signer
 from trialplate.plugins import PACKAGES
-from trialplate.record import codec
 from trialplate.record.entries import Narrowing
-from trialplate.record.frozen import Json
-from trialplate.record.matrix import Matrix
+from trialplate.record.matrix import Matrix, narrow
 from trialplate.record.values import CacheMode, Plan
 from trialplate.spec.limits import Ceiling
 from trialplate.spec.nearest import suggestion
@@ -176,7 +176,7 @@ def _unfinished(ledger: LedgerView) -> Iterator[str]:
 def _estimate(plan: Path, project: Path, ledger: Path | None, options: RunOptions) -> None:
     """Print what a run would do and cost at most, and what would stand in its way."""
     if options.json:
-        _print_json(_prepared(plan, secrets.token_bytes(32), options))
+        print(json.dumps(cost_object(_prepared(plan, secrets.token_bytes(32), options)), sort_keys=True))
         return
     secret, view, refusal = secrets.token_bytes(32), None, None
     if ledger is not None:
@@ -196,25 +196,6 @@ def _estimate(plan: Path, project: Path, ledger: Path | None, options: RunOption
     _print_estimate(prepared, ledger, options, superseded(prepared.plan, view) if view is not None else None, refusal)
 
 
-def _print_json(prepared: Prepared) -> None:
-    """Print the estimate as one object."""
-
-    def row(item: Estimate, key: str) -> dict[str, Json]:
-        return {
-            key: item.configuration,
-            "trials": item.trials,
-            "input_tokens": item.input_tokens,
-            "output_tokens": item.output_tokens,
-            "cost": codec.to_json(item.cost) if item.cost is not None else None,
-        }
-
-    rows = [row(item, "configuration") for item in estimate(prepared.asked, prepared.bounds)]
-    made = {"plan": prepared.plan.name, "trials": prepared.matrix.size, "estimate": rows}
-    if prepared.plan.helpers:
-        made["helpers"] = [row(item, "helper") for item in prepared.helper_estimates]
-    print(json.dumps(made, sort_keys=True))
-
-
 def _print_estimate(
     prepared: Prepared,
     ledger: Path | None,
@@ -229,7 +210,7 @@ def _print_estimate(
         refusal: what --yes would end in.
     """
     plan, matrix = prepared.plan, prepared.matrix
-    for line in (*_plan_lines(plan, matrix, prepared), *_cost_lines(prepared), *budget_words(plan)):
+    for line in (*_plan_lines(plan, matrix, prepared), *cost_lines(prepared), *budget_words(plan)):
         print(line)
     for warning in (*prepared.frozen.warnings, *_budget_warning(prepared)):
         print(f"warning: {visible(warning)}")
@@ -255,25 +236,6 @@ def _budget_warning(prepared: Prepared) -> Iterator[str]:
     return budget_warning(prepared.plan, prepared.asked, prepared.bounds, prepared.helper_estimates)
 
 
-def _cost_lines(prepared: Prepared) -> Iterator[str]:
-    """Yield the upper estimate of each configuration and helper, and of all that have a price."""
-    helping = prepared.helper_estimates
-    estimates = [*estimate(prepared.asked, prepared.bounds), *helping]
-    unknown = [item.configuration for item in estimates if item.cost is None]
-    total: dict[str, int] = {}
-    for item in estimates:
-        price = "price unknown"
-        if item.cost is not None:
-            total[item.cost.currency] = total.get(item.cost.currency, 0) + item.cost.nano
-            price = f"at most {item.cost.nano / 1e9:.4f} {item.cost.currency}"
-        tokens = f"about {item.input_tokens} tokens in, {item.output_tokens} out"
-        what = f"asked about {counted(item.trials, 'answer')}" if item in helping else counted(item.trials, "trial")
-        yield f"  {item.configuration}: {what}, {tokens}, {price}"
-    told = " + ".join(f"{nano / 1e9:.4f} {currency}" for currency, nano in total.items()) or "nothing that is known"
-    rest = f"; unknown: {', '.join(unknown)}" if unknown else ""
-    yield f"upper estimate: {'at least ' if unknown else ''}{told}{rest}"
-
-
 def _plan_lines(plan: Plan, matrix: Matrix, prepared: Prepared) -> Iterator[str]:
     pilot = "" if prepared.narrowing is None else " (a pilot: logged, and it never decides)"
     yield f"{plan.name}: {counted(matrix.size, 'trial')}{pilot}"
@@ -284,11 +246,14 @@ def _plan_lines(plan: Plan, matrix: Matrix, prepared: Prepared) -> Iterator[str]
         yield f"  rule {rule_words(rule)}"
     if plan.pass_mark.choose is not None:
         yield f"  {choose_words(plan.pass_mark.choose)}"
-    yield from _resolution(plan, matrix)
+    yield from _showing(plan, matrix)
 
 
-def _resolution(plan: Plan, matrix: Matrix) -> Iterator[str]:
-    """Say what so many cases can show."""
-    number = len(matrix.cases)
+def _showing(plan: Plan, matrix: Matrix) -> Iterator[str]:
+    """Say what so many cases can show, as far as it takes no time to tell; `plan` tells the rest."""
+    number, mark = len(matrix.cases), plan.pass_mark
     weight = f"one case of {number} weighs {100 / number:.1f} points"
-    yield f"  {weight}; an estimate says nothing about other cases than these"
+    estimates = any(rule.basis == "estimate" and rule.of is not None for rule in (*mark.rules, *mark.alternatives))
+    yield f"  {weight}{'; an estimate says nothing about other cases than these' if estimates else ''}"
+    for line in short_lines(short_foresight(plan, narrow(plan, None))):
+        yield f"  {visible(line)}"

@@ -69,7 +69,10 @@ def _list(run: SignedRun, view: LedgerView, chosen: set[str], repeat: int | None
         made = {"format": "trialplate-trial-list/1", "run_id": run.folder.name, "planned": planned, "trials": shown}
         print_json(made)
     else:
-        print(f"{begun} of {counted(planned, 'trial')} began; name a case to see what was asked and answered")
+        end = view.end_of(run.folder.name)
+        stopped = planned - begun if end is not None and end.body.status == "complete" and repeat is None else 0
+        rest = f", {stopped} were not needed" if stopped else ""
+        print(f"{begun} of {counted(planned, 'trial')} began{rest}; name a case to see what was asked and answered")
     return EXIT_DONE
 
 

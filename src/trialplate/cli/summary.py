@@ -23,6 +23,7 @@ from trialplate.record import codec
 from trialplate.record.entries import OUTCOMES
 from trialplate.reports.summary import metric_names
 from trialplate.reports.terminal import aligned
+from trialplate.reports.words import curtailed
 from trialplate.rules.cells import MICRO
 from trialplate.verify.findings import counted
 from trialplate.verify.locate import ledger_above
@@ -31,6 +32,8 @@ from trialplate.verify.text import decimal_text, visible
 __all__ = ["ended_event", "next_commands", "result", "summary_lines"]
 
 REASONS = {
+    "sealed": "complete, since nothing more could change a decision",
+    "counts": "complete, since nothing more could change a decision",
     "interrupted": "interrupted",
     "infrastructure": "stopped, since one trial after the other could not be measured",
     "budget": "stopped at the budget",
@@ -64,11 +67,10 @@ def summary_lines(finished: Finished, prepared: Prepared, view: View) -> Iterato
     """Yield how it ended, for a person."""
     counts = finished.counts
     unknown = finished.unknown
-    told = ", ".join(
-        f"{number} {word}"
-        for word in (*OUTCOMES, "absent")
-        if (number := getattr(counts, word)) or word in ("passed", "failed")
-    )
+    not_needed = sum(finished.not_needed.values())
+    numbers = {word: getattr(counts, word) for word in OUTCOMES}
+    numbers |= {"absent": counts.absent - not_needed, "not needed": not_needed}
+    told = ", ".join(f"{number} {word}" for word, number in numbers.items() if number or word in ("passed", "failed"))
     reason = REASONS.get(finished.reason, "incomplete" if unknown else "complete")
     yield f"{reason}: {told} of {counted(counts.planned, 'trial')} in {counted(counts.attempts, 'attempt')}"
     if view.tally is not None and view.done:
@@ -88,14 +90,18 @@ def _table(prepared: Prepared, view: View, tally: Tally) -> Iterator[list[str]]:
     metrics = metric_names(prepared.matrix)
     rows = {name: view.row(name) for name in view.planned}
     shown = [word for word in OUTCOMES if word in ("passed", "failed") or any(row[word] for row in rows.values())]
-    absent = any(sum(row.values()) < view.planned[name] for name, row in rows.items())
+    absent = any(sum(row.values()) < view.needed(name) for name, row in rows.items())
+    left_out = any(view.needed(name) < view.planned[name] for name in rows)
     helped = ["helpers"] if prepared.plan.helpers else []
-    yield ["configuration", *shown, *(["absent"] if absent else []), *metrics, "cost", *helped]
+    more = [*(["absent"] if absent else []), *(["not needed"] if left_out else [])]
+    yield ["configuration", *shown, *more, *metrics, "cost", *helped]
     for name, row in rows.items():
         sums = tally.of_configuration(name)
         cells = [str(row[word]) for word in shown]
         if absent:
-            cells.append(str(view.planned[name] - sum(row.values())))
+            cells.append(str(view.needed(name) - sum(row.values())))
+        if left_out:
+            cells.append(str(view.planned[name] - view.needed(name)))
         means = [_mean_text(*_mean(metric, prepared, name, sums, row)) for metric in metrics]
         yield [name, *cells, *means, _cost_text(view, name, sums), *([_helper_text(view, sums)] if helped else [])]
 
@@ -184,6 +190,8 @@ def _remarks(prepared: Prepared, view: View, tally: Tally) -> Iterator[str]:
             number = sum(prepared.matrix.counts[name]) - sum(prepared.asked.counts[name])
             why = visible(", ".join(unfit))
             yield f"incompatible: {number} of {visible(name)}, not asked and without credit: {why}"
+        if not_needed := tally.not_needed.get(name):
+            yield f"{visible(name)} is {curtailed(not_needed, view.planned[name])}"
         if left_out := tally.left_out.get(name):
             yield f"left out: {left_out} of {visible(name)}: the budget's money or time did not suffice"
 
@@ -221,7 +229,7 @@ def next_commands(finished: Finished, prepared: Prepared, whole: str | None) -> 
         yield f"trialplate resume {named}", why
         yield f"trialplate report {named}", ""
         return
-    wrong = counts.planned - counts.passed
+    wrong = counts.planned - counts.passed - sum(finished.not_needed.values())
     yield f"trialplate report {named}", f"shows the {counted(wrong, 'trial')} not passed" if wrong else ""
     if prepared.narrowing is not None:
         if whole is not None:
@@ -261,6 +269,7 @@ def result(finished: Finished, prepared: Prepared, view: View) -> dict[str, Any]
             {
                 "name": name,
                 "planned": view.planned[name],
+                "not_needed": finished.not_needed.get(name, 0),
                 "outcomes": row,
                 "metrics": metrics,
                 "cost": {"currency": view.currencies[name], "nano": sums.cost_nano} if priced else None,

@@ -19,9 +19,10 @@ __all__ = ["validate_plan"]
 
 def validate_plan(plan: Path, *, as_json: bool = False) -> int:
     """Check a plan and print what it comes to."""
+    from trialplate.engine.baselines import named_baseline
     from trialplate.engine.fetching import fetch
 
-    found = validate(plan, fetch, PACKAGES)
+    found = validate(plan, fetch, PACKAGES, named_baseline)
     if as_json:
         print_json({"format": "trialplate-validation/1", **asdict(found)})
         return EXIT_DONE

@@ -82,8 +82,13 @@ class View:
 
     @property
     def total(self) -> int:
-        """Return the number of trials planned."""
-        return sum(self.planned.values())
+        """Return the number of trials planned, without those that a stop rule has found not to be needed."""
+        return sum(map(self.needed, self.planned))
+
+    def needed(self, name: str) -> int:
+        """Return the number of trials of a configuration, without those that are not needed any more."""
+        not_needed = self.tally.not_needed if self.tally is not None else {}
+        return self.planned[name] - not_needed.get(name, 0)
 
     @property
     def done(self) -> int:
@@ -199,7 +204,7 @@ def block(view: View, now: float, width: int, height: int) -> list[str]:
     lines = ["  ".join(filter(None, head))]
     for name in shown:
         row = view.row(name)
-        came = f"{sum(row.values()):>{deep}}/{view.planned[name]:<{deep}}"
+        came = f"{sum(row.values()):>{deep}}/{view.needed(name):<{deep}}"
         lines.append(f"  {visible(name):<{wide}}  {came}  {_outcomes(row)}")
     if len(shown) < len(names):
         lines.append(f"  ... and {counted(len(names) - len(shown), 'more configuration')}")

@@ -12,7 +12,7 @@ from trialplate.record import codec
 from trialplate.record.entries import Waiver
 from trialplate.verify.content import leak_in, openings
 
-__all__ = ["waive_run"]
+__all__ = ["check_private", "waive_run"]
 
 
 def waive_run(name: str, reason: str, ledger: Path | None) -> int:
@@ -31,7 +31,7 @@ def waive_run(name: str, reason: str, ledger: Path | None) -> int:
     if not reason.strip():
         raise UsageError("a waiver needs a reason", hint="say in --reason why the run does not count")
     run = view.folder.parent / "runs" / matches[0]
-    _check_private(run, reason)
+    check_private(run, reason, "the reason")
     if is_held(run / LOCK_NAME):  # by whoever writes the record; a waiver is for ever
         hint = "wait until it is done, or end it"
         raise StorageError("this run is still going on", where=f"runs/{run.name}", hint=hint, code="LOCKED")
@@ -40,17 +40,20 @@ def waive_run(name: str, reason: str, ledger: Path | None) -> int:
     return EXIT_DONE
 
 
-def _check_private(run: Path, reason: str) -> None:
-    """Refuse a reason that repeats a private text of the run: the ledger is public, and for ever.
+def check_private(run: Path, given: str, what: str) -> None:
+    """Refuse words for the ledger that repeat a private text of the run: the ledger is public, and for ever.
+
+    Args:
+        what: what these words are.
 
     Raises:
         UsageError: it does.
     """
-    leak = leak_in(reason)
+    leak = leak_in(given)
     if not (run / "content.jsonl").exists():
         return
     for _, value in openings(run, run.name):
         text = leak(value)
         if text is not None:
-            message = f"the reason repeats a private text, {text[:40]!r}, and the ledger is public"
+            message = f"{what} repeats a private text, {text[:40]!r}, and the ledger is public"
             raise UsageError(message, hint="say it without quoting the case or the answer", code="PRIVATE-TEXT-PUBLIC")

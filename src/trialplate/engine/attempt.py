@@ -24,10 +24,11 @@ from trialplate.runners.scrubbed import scrubbed
 from trialplate.scorers.base import NO_CONTEXT, Score, ScorerContext, ScorerError
 from trialplate.scorers.base import Scorer as ScorerObject
 from trialplate.scorers.reasoning import without_reasoning
+from trialplate.spec.labels import LabelNumbers
 from trialplate.transport.secrets import Secrets
 
 __all__ = ["Judgement", "arrived", "judge_answer", "judge_failure", "part_reasoning", "quantised", "received"]
-__all__ += ["retry_delay_s"]
+__all__ += ["retry_delay_s", "said_by"]
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,21 @@ async def judge_answer(
     if answer.unreadable is not None:
         return Judgement("failed", "bad_format", metrics=_zero(plain), verdict="failed", error=answer.unreadable)
     return await _score(answer, case, scorers, asking)
+
+
+def said_by(numbers: Mapping[str, LabelNumbers], judgement: Judgement, case: Case, text: str) -> dict[str, int]:
+    """Return which class an answer that was scored says the case is, for each metric that needs to know.
+
+    Args:
+        numbers: the classes, by metric.
+        judgement: what the scorers made of the answer.
+        case: what was asked.
+        text: the answer.
+    """
+    if not numbers or judgement.cause not in (None, "scorer"):
+        return {}
+    found = {name: each.said(case, text) for name, each in numbers.items() if name in (judgement.metrics or {})}
+    return {name: number for name, number in found.items() if number is not None}
 
 
 async def _score(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from trialplate.engine.baselines import baseline_of, check_comparable
 from trialplate.engine.estimate import Estimate, bounds_of, estimate_helpers
 from trialplate.engine.fetching import fetch
 from trialplate.engine.making import Own
@@ -96,6 +97,7 @@ def prepare(
     narrowing: Narrowing | None = None,
     ceiling: Ceiling | None = None,
     own: Own | None = None,
+    reach: bool = True,
 ) -> Prepared:
     """Read a project, if it is not read yet, freeze it, and narrow its matrix. What cases name by address is fetched.
 
@@ -103,18 +105,24 @@ def prepare(
         project: trialplate.yaml, its folder, or what was read of it.
         secret: the ledger's, from which salts are derived.
         cache, ceiling: what the command line says, over what the file says.
+        reach: refuse a mark that no run could pass.
         own: objects that the plan names as its runners and scorers.
 
     Raises:
-        SpecError: the project cannot be used, its public plan would hold a private text, or its budget or its limits
-            could not be kept.
+        SpecError: the project cannot be used, its public plan would hold a private text, its budget or its limits
+            could not be kept, or what it compares with cannot be compared.
+        VerificationError, FormatError: the ledger or the record of what it compares with does not hold.
         UsageError: the narrowing names something that is not there, or leaves nothing.
     """
     own = own or Own()
     if not isinstance(project, Project):
         project = load_project(project, fetch, own)
-    frozen = freeze(project, secret, cache=cache, ceiling=ceiling)
+    compared = baseline_of(project)
+    baseline = compared.baseline if compared is not None else None
+    frozen = freeze(project, secret, cache=cache, ceiling=ceiling, baseline=baseline, reach=reach)
     plan = frozen.plan
+    if compared is not None:
+        check_comparable(plan, compared, project)
     if narrowing is not None:
         _check_narrowing(plan, narrowing)
     matrix = narrow(plan, narrowing)

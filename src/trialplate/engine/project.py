@@ -29,6 +29,7 @@ GITIGNORE = """\
 # what opens the private parts of a run, and what is derived or momentary
 runs/*/content.jsonl
 runs/*/content/
+grades*.csv
 .trialplate/
 .lock
 *.lock

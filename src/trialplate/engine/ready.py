@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the first call of a run would need, looked at before anything is written or spent."""
+"""What a run would need, looked at before anything is written or spent: keys, programs."""
 
 from __future__ import annotations
 

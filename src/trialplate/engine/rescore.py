@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from trialplate.engine.attempt import Judgement, judge_answer
+from trialplate.engine.attempt import Judgement, judge_answer, said_by
 from trialplate.engine.consultation import reply_of
 from trialplate.engine.forms import FORM, read_form
 from trialplate.engine.making import Own, make_scorer
@@ -29,6 +29,7 @@ from trialplate.rules.cells import Cell, micro
 from trialplate.runners.base import Answer
 from trialplate.scorers.base import Scorer as ScorerObject
 from trialplate.scorers.base import ScorerContext, ScorerInContext, Texts
+from trialplate.spec.labels import numbered
 from trialplate.spec.pins import is_pinned
 from trialplate.verify.content import openings
 from trialplate.verify.findings import Report, counted
@@ -106,11 +107,21 @@ class _Rescoring:
             for case, scorers in self.applicable.items()
         }
         where = f"{self.shown}: case"
-        self.cases = {
-            case.id: codec.decode(Case, opened[case.commitment], f"{where} {case.id}") for case in record.matrix.cases
-        }
+        planned = record.plan.test_set.cases
+        held = {case.id: codec.decode(Case, opened[case.commitment], f"{where} {case.id}") for case in planned}
+        self.cases = {case.id: held[case.id] for case in record.matrix.cases}
+        self.numbers = numbered(record.plan.scorers, record.plan.pass_mark, list(held.values()))
+        self._check_classes()
         self.configurations = {item.name: item for item in record.plan.configurations}
         self.helpers = {item.name: item for item in record.plan.helpers}
+
+    def _check_classes(self) -> None:
+        """Compare the class of each case with its label: two labels under one number would be one."""
+        for case in self.record.plan.test_set.cases:
+            wanted = {name: each.of_case[case.id] for name, each in self.numbers.items() if case.id in each.of_case}
+            if wanted != case.classes:
+                message = f"case {case.id}: its label is not of the class that the plan says"
+                self.report.found("RESCORE", message, f"{self.shown}/plan.json")
 
     def _plan_texts(self) -> dict[str, Json]:
         """Return the plan's cases and texts by commitment; the verified content opens each."""
@@ -173,6 +184,10 @@ class _Rescoring:
 
         judged = await judge_answer(answer, case, configuration, applied, asking)
         self._compare(key, cell, judged, applied)
+        said = said_by(self.numbers, judged, case, answer.text)
+        if cell.said != said:
+            message = f"{_name(key)}: recorded as naming the classes {_classes(cell.said)}; read again {_classes(said)}"
+            self.report.found("RESCORE", message, self.shown)
 
     def _answers(self) -> dict[str, list[tuple[_Asked, str]]]:
         """Return the trials with an answer by what opens it and what came with it, each with which it is.
@@ -268,3 +283,7 @@ def _told(outcome: str, cause: str | None, values: Mapping[str, int | None]) -> 
     """Return an outcome with its metrics, in words."""
     parts: Sequence[str] = [f"{name} {'unknown' if v is None else f'{v / 1e6:g}'}" for name, v in values.items()]
     return ", ".join([outcome + (f" ({cause})" if cause else ""), *parts])
+
+
+def _classes(said: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in sorted(said.items())) or "none"

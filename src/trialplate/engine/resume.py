@@ -23,6 +23,7 @@ from trialplate.engine.prepare import Prepared, blobs_needed
 from trialplate.engine.run import begin_record
 from trialplate.engine.seats import open_seats
 from trialplate.engine.session import Finished, Session
+from trialplate.engine.stopping import Stopping, stopping_of
 from trialplate.engine.watch import Watch
 from trialplate.errors import SpecError, UsageError, VerificationError
 from trialplate.ledger.blobs import Blobs
@@ -65,6 +66,8 @@ class Resumed:
     """Undecided trials that have had all their attempts."""
     cost_nano: int
     """Known cost of the sessions before, in 10^-9 of the currency."""
+    not_needed: int
+    """Trials that nothing depends on any more, under the mark's stop rule."""
     notes: tuple[str, ...]
     """What the crash left and was taken over or set aside, and what is not as it was."""
 
@@ -115,14 +118,13 @@ def resume_run(
         seats = closing.enter_context(open_seats(prepared, environ))
         content = closing.enter_context(ContentWriter(folder))
         notes = _notes(prepared.plan, content)
-        if view is None:
-            before, record = Before(), None
-        else:
+        before, record = Before(), None
+        if view is not None:
             record = closing.enter_context(_reopened(folder, ledger, key, content, opened, ended=view.end is not None))
             before, last = _fold(folder, prepared, record.size)
-            notes += [f"{counted(record.adopted, 'unsigned line')} taken over"] if record.adopted else []
-            notes += [str(record.set_aside)] if record.set_aside is not None else []
-        state = _state(folder.name, prepared, before, tuple(notes))
+            notes += _left_by_a_crash(record)
+        stopping = None if view is None else stopping_of(prepared, folder, entry.ref.digest, ledger, before)
+        state = _state(folder.name, prepared, before, tuple(notes), stopping)
         if view is not None and view.end is not None and not state.to_try:
             return state
         resumed(state, prepared)
@@ -131,9 +133,10 @@ def resume_run(
             leaves = [leaf_hash(item.line) for item in ledger.entries]
             start = Appended.at(entry.seq, entry.line, leaves, ledger.signed.note)
             record = closing.enter_context(begin_record(folder, ledger.origin, prepared, start, key, content))
+            stopping = stopping_of(prepared, folder, entry.ref.digest, ledger, before)
         else:
             _say_again(view, record, writer, prepared, last)
-        session = Session(folder.name, folder, record, content, writer, prepared, before, ceiling)
+        session = Session(folder.name, folder, record, content, writer, prepared, before, ceiling, stopping)
         return session.run(seats, at_once or prepared.plan.concurrency, watch or Watch())
 
 
@@ -245,6 +248,12 @@ def _reopened(
     return RecordWriter.open_existing(folder, origin, key.signer, closed=ended, adopts=adopts, content=content)
 
 
+def _left_by_a_crash(record: RecordWriter) -> list[str]:
+    """Say what stood beyond the checkpoint."""
+    notes = [f"{counted(record.adopted, 'unsigned line')} taken over"] if record.adopted else []
+    return [*notes, str(record.set_aside)] if record.set_aside is not None else notes
+
+
 def _fold(folder: Path, prepared: Prepared, size: int) -> tuple[Before, str]:
     """Return what the first `size` lines of a record leave to do, and how its last session ended.
 
@@ -295,10 +304,13 @@ def _opened(folder: Path, unscored: Mapping[TrialKey, TrialEnd]) -> dict[TrialKe
     }
 
 
-def _state(run_id: str, prepared: Prepared, before: Before, notes: tuple[str, ...]) -> Resumed:
+def _state(
+    run_id: str, prepared: Prepared, before: Before, notes: tuple[str, ...], stopping: Stopping | None
+) -> Resumed:
     """Return what there is to do."""
     retries = {item.name: item.retry for item in prepared.plan.configurations}
-    left = [key for key in prepared.matrix.trials() if before.wants(key)]
+    wanted = [key for key in prepared.matrix.trials() if before.wants(key)]
+    left = [key for key in wanted if stopping is None or stopping.needs(key)]
     used_up = sum(
         1
         for key in left
@@ -308,10 +320,11 @@ def _state(run_id: str, prepared: Prepared, before: Before, notes: tuple[str, ..
     return Resumed(
         run_id=run_id,
         trials=prepared.matrix.size,
-        decided=prepared.matrix.size - len(left),
+        decided=prepared.matrix.size - len(wanted),
         to_try=len(left) - used_up,
         scored_again=len(before.unscored),
         used_up=used_up,
+        not_needed=len(wanted) - len(left),
         cost_nano=sum(cell.cost_nano for cell in before.cells.values()),
         notes=notes,
     )

@@ -19,6 +19,7 @@ from trialplate.engine.environment import environment_of
 from trialplate.engine.prepare import Prepared
 from trialplate.engine.seats import open_seats
 from trialplate.engine.session import Finished, Session
+from trialplate.engine.stopping import stopping_of
 from trialplate.engine.watch import Watch
 from trialplate.ledger.blobs import Blobs
 from trialplate.ledger.clock import utc_now
@@ -71,7 +72,8 @@ def run_prepared(
         appended = writer.append("run.start", codec.to_json(_start(prepared, run_id, commitments)))
         record = closing.enter_context(begin_record(folder, ledger.origin, prepared, appended, key, content))
         started(run_id, commitments)
-        session = Session(run_id, folder, record, content, writer, prepared, Before())
+        stopping = stopping_of(prepared, folder, appended.digest, ledger, Before())
+        session = Session(run_id, folder, record, content, writer, prepared, Before(), stopping=stopping)
         return session.run(seats, at_once, watch or Watch())
 
 

@@ -16,7 +16,7 @@ import asyncio
 import heapq
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -128,9 +128,25 @@ class Attempts(Protocol):
         ...
 
 
-def lane_of(matrix: Matrix, name: str, wants: Callable[[TrialKey], bool]) -> Iterator[tuple[int, TrialKey]]:
-    """Yield the trials of one configuration that are wanted, each with its place in the matrix's order."""
+def lane_of(
+    matrix: Matrix, name: str, wants: Callable[[TrialKey], bool], order: Sequence[str] = ()
+) -> Iterator[tuple[int, TrialKey]]:
+    """Yield the trials of one configuration that are wanted, each with its place in the order of all trials.
+
+    Args:
+        wants: asked of each trial when its turn has come.
+        order: case ids; where they are given, all trials of a case come before those of the next. Else the order is
+            the matrix's, repeat outermost.
+    """
     row, width = matrix.counts[name], len(matrix.cases)
+    if order:
+        deepest = max(map(matrix.repeats, matrix.counts)) + 1
+        repeats = {case.id: number for case, number in zip(matrix.cases, row, strict=True)}
+        for index, case_id in enumerate(order):
+            for repeat in range(1, repeats[case_id] + 1):
+                if wants(key := (name, case_id, repeat)):
+                    yield index * deepest + repeat, key
+        return
     for repeat in range(1, max(row, default=0) + 1):
         for index, case in enumerate(matrix.cases):
             if repeat <= row[index] and wants(key := (name, case.id, repeat)):
@@ -224,6 +240,14 @@ class Schedule:
     def exhausted(self) -> bool:
         """Say whether no trial is left to begin, or to be tried again."""
         return not (self._fresh or self._again)
+
+    def take_back(self, needs: Callable[[TrialKey], bool]) -> None:
+        """Begin no trial that is not needed any more. What is under way, or will be tried again, goes on."""
+        gone = [item for item in self._fresh if not needs(item[3].key)]
+        self._fresh = [item for item in self._fresh if needs(item[3].key)]
+        heapq.heapify(self._fresh)
+        for _, _, lane, _ in gone:
+            self._take_up(lane)
 
     def waiting(self) -> list[Waiting]:
         """Return what trials wait for now, in the order of the configurations; what several wait for stands once."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from trialplate.engine.consultation import Helper, Helpers, make_helper
 from trialplate.engine.making import make_runner, make_scorer
@@ -21,6 +21,7 @@ from trialplate.runners.base import OfferedTool, Runner, RunnerContext
 from trialplate.scorers.base import Scorer as ScorerObject
 from trialplate.scorers.base import ScorerContext, ScorerInContext
 from trialplate.spec.entries import RECORDED_RUNNERS
+from trialplate.spec.labels import LabelNumbers, numbered
 from trialplate.transport.cassette import Cassette, cassette_path
 from trialplate.transport.http import HttpClient
 from trialplate.transport.secrets import Secrets
@@ -54,6 +55,8 @@ class Seats:
     """Those that scorers of this run ask."""
     secrets: Secrets
     clients: list[HttpClient]
+    numbers: Mapping[str, LabelNumbers] = field(default_factory=dict)
+    """The classes of each metric whose macro-F1 a rule is about."""
 
     async def close(self) -> None:
         """Close runners, helpers and connections."""
@@ -105,7 +108,9 @@ def open_seats(prepared: Prepared, environ: Mapping[str, str]) -> Iterator[Seats
             project=prepared.project, environ=environ, remember=secrets.remember, scrub=secrets.scrub
         )
         told = {item.name: _texts(item.texts, prepared.opened) for item in prepared.plan.scorers}
-        yield Seats(seats, _scorers(prepared, scoring), Helpers(helpers, told, secrets.scrub), secrets, clients)
+        numbers = numbered(prepared.plan.scorers, prepared.plan.pass_mark, list(prepared.cases.values()))
+        helping = Helpers(helpers, told, secrets.scrub)
+        yield Seats(seats, _scorers(prepared, scoring), helping, secrets, clients, numbers)
 
 
 def _cassette(

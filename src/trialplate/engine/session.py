@@ -13,7 +13,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from trialplate.engine.pace import Pace
 from trialplate.engine.prepare import Prepared
 from trialplate.engine.schedule import Monotonic, Schedule, Stop, lane_of
 from trialplate.engine.seats import Seats
+from trialplate.engine.stopping import Stopping
 from trialplate.engine.tally import Tally
 from trialplate.engine.trial import Journal, TrialRunner
 from trialplate.engine.watch import Watch
@@ -33,7 +34,7 @@ from trialplate.ledger.content import ContentWriter
 from trialplate.ledger.ledger_writer import LedgerWriter
 from trialplate.ledger.record_writer import RecordWriter
 from trialplate.record import codec
-from trialplate.record.entries import Counts, Pin, RunClose, RunEnd, TrialEnd
+from trialplate.record.entries import Counts, Pin, RunClose, RunEnd, TrialEnd, TrialKey
 from trialplate.record.values import Budget
 from trialplate.spec.limits import Ceiling, laid_over
 
@@ -52,7 +53,7 @@ class Finished:
     run_id: str
     folder: Path
     reason: str
-    """complete, interrupted, infrastructure, budget or time."""
+    """complete, sealed or counts (nothing more was needed), interrupted, infrastructure, budget or time."""
     counts: Counts
     causes: Mapping[str, int]
     """Why trials ended in an error, and how many."""
@@ -64,6 +65,8 @@ class Finished:
     """Trials that nobody is ever asked, since their configuration does not take the case; of those that are skipped."""
     unjudged: int = 0
     """Trials in an error whose judge has no further reply, so that nobody can be asked."""
+    not_needed: Mapping[str, int] = field(default_factory=dict)
+    """Trials of each configuration that the mark's stop rule left out; they are absent, and not unknown."""
 
     @property
     def exit_code(self) -> int:
@@ -74,8 +77,9 @@ class Finished:
 
     @property
     def unknown(self) -> int:
-        """Return the number of trials that are neither decided nor incompatible."""
-        return self.counts.error + self.counts.skipped + self.counts.absent - self.incompatible
+        """Return the number of trials that are neither decided nor incompatible, and that are needed."""
+        left = self.counts.error + self.counts.skipped + self.counts.absent
+        return left - self.incompatible - sum(self.not_needed.values())
 
 
 class Session:
@@ -91,16 +95,18 @@ class Session:
         prepared: Prepared,
         before: Before,
         ceiling: Ceiling | None = None,
+        stopping: Stopping | None = None,
     ) -> None:
         """Take over a record that is open and signed as far as it goes.
 
         Args:
             ceiling: what bounds this session in place of the plan's budget.
+            stopping: what may end the run before its last trial, if its mark has such a rule.
         """
         self.run_id, self.folder = run_id, folder
         self.record, self.content, self.writer = record, content, writer
         self.prepared, self.before = prepared, before
-        self.ceiling = ceiling or Ceiling()
+        self.ceiling, self.stopping = ceiling or Ceiling(), stopping
         unpaid = frozenset(name for name, bounds in prepared.bounds.items() if not bounds.asks)
         self.tally = Tally(prepared.matrix.size, unpaid=unpaid)
         self.tally.take(before.cells)
@@ -118,6 +124,9 @@ class Session:
             StorageError: it could not go on writing; what was signed is valid.
         """
         journal = Journal(self.record.write, self.content.write)
+        if self.stopping is not None:
+            journal = replace(journal, told=self.stopping.heard)
+            self.tally.not_needed = dict(self.stopping.trials_not_needed())
         blob = Blobs(self.folder).read
         trial = TrialRunner(seats, self.prepared.cases, journal, self.tally, self.before, blob)
         return self._close(asyncio.run(self._drive(trial, seats, at_once, watch)))
@@ -126,8 +135,13 @@ class Session:
         """Run every trial; returns why the session ended."""
         admission = self._admission(trial)
         trial.pace, trial.further = admission.pace, admission.further
-        asked = self.prepared.asked
-        lanes = {name: lane_of(asked, name, trial.may_try) for name in asked.counts}
+        asked, stopping = self.prepared.asked, self.stopping
+
+        def wants(key: TrialKey) -> bool:
+            return trial.may_try(key) and (stopping is None or stopping.needs(key))
+
+        order = () if stopping is None else stopping.order
+        lanes = {name: lane_of(asked, name, wants, order) for name in asked.counts}
         schedule = Schedule(lanes, trial, admission, at_once)
         stop = Stop(admission.pace.wave)
         beats = [asyncio.create_task(self._beat(SYNC_EVERY_S, self.record.maybe_sync, stop))]
@@ -140,6 +154,9 @@ class Session:
 
         def done(end: TrialEnd) -> None:
             stop.saw(end)
+            if stopping is not None and stopping.trial_ended():
+                schedule.take_back(stopping.needs)
+                self.tally.not_needed = dict(stopping.trials_not_needed())
             self.record.maybe_sync()
             if not self.pinned:
                 self.pin()
@@ -195,8 +212,15 @@ class Session:
         An interrupted run has no run.end: it stays an open attempt until it is resumed or waived.
         """
         counts = self.tally.counts()
-        complete = reason == "complete" and not counts.absent and counts.skipped == self.tally.incompatible
-        self.record.write("run.close", codec.to_json(RunClose(complete=complete, reason=reason, counts=counts)))
+        left_out = () if self.stopping is None or reason != "complete" else self.stopping.not_needed()
+        absent = counts.absent - sum(item.trials for item in left_out)
+        complete = reason == "complete" and not absent and counts.skipped == self.tally.incompatible
+        if complete and left_out and self.stopping is not None:
+            reason = self.stopping.mode
+        not_needed = left_out if complete else ()  # what is not complete leaves nothing out for good
+        self.tally.not_needed = {item.configuration: item.trials for item in not_needed}
+        closed = RunClose(complete=complete, reason=reason, counts=counts, not_needed=not_needed)
+        self.record.write("run.close", codec.to_json(closed))
         self.record.sync()
         size, root = self.record.size, self.record.root_digest
         if reason == "interrupted":
@@ -220,6 +244,7 @@ class Session:
             self.purse,
             self.tally.incompatible,
             self.tally.unjudged,
+            self.tally.not_needed,
         )
 
 

@@ -65,6 +65,8 @@ class Tally:
     """Trials that nobody is ever asked, since their configuration does not take the case; of those that are skipped."""
     left_out: dict[str, int] = field(default_factory=dict)
     """Trials of each configuration whose next attempt was not made, for want of money or time."""
+    not_needed: Mapping[str, int] = field(default_factory=dict)
+    """Trials of each configuration that nothing depends on any more, under a stop rule, and that did not begin."""
     unpaid: frozenset[str] = frozenset()
     """Configurations that ask nobody: what they cost was paid elsewhere."""
 

@@ -14,7 +14,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from trialplate.engine.attachments import attachments_of
-from trialplate.engine.attempt import Judgement, arrived, judge_answer, judge_failure, received, retry_delay_s
+from trialplate.engine.attempt import (
+    Judgement,
+    arrived,
+    judge_answer,
+    judge_failure,
+    received,
+    retry_delay_s,
+    said_by,
+)
 from trialplate.engine.before import Before, Unscored
 from trialplate.engine.consultation import Consultation
 from trialplate.engine.forms import instructions_of, read_form, shape_of
@@ -44,6 +52,13 @@ class Journal:
     line: Callable[[str, Json], object]
     openings: Callable[[Sequence[Opening]], Sequence[str]]
     """Returns the commitments that they open."""
+    told: Callable[[TrialStart | TrialEnd], object] = lambda body: None
+    """Hears of every line of a trial, once it is given."""
+
+    def write(self, body: TrialStart | TrialEnd) -> None:
+        """Give a line of a trial."""
+        self.line("trial.start" if isinstance(body, TrialStart) else "trial.end", codec.to_json(body))
+        self.told(body)
 
 
 class TrialRunner:
@@ -75,6 +90,7 @@ class TrialRunner:
         self._random = Randomness()
         self._texts_of = lru_cache(maxsize=64)(self._told_texts)
         self._unbegun = {name: self._attempts_after(0, name) for name in self.seats}
+        self._numbers = seats.numbers
         self._recorded = {name: s.runner for name, s in self.seats.items() if isinstance(s.runner, Recorded)}
 
     def may_try(self, key: TrialKey) -> bool:
@@ -150,7 +166,7 @@ class TrialRunner:
         end = TrialEnd(trial=trial.key, attempt=trial.number, outcome="skipped", cause="budget")
         cell = self.before.cells.get(trial.key)
         if trial.end is not None or cell is None or not cell.running:
-            self.journal.line("trial.end", codec.to_json(end))
+            self.journal.write(end)
         left_out = self.tally.left_out
         left_out[trial.key[0]] = left_out.get(trial.key[0], 0) + 1
         if trial.end is not None:
@@ -162,7 +178,7 @@ class TrialRunner:
     def leave_out(self, key: TrialKey) -> TrialEnd:
         """Write down that a trial is never asked, since its configuration does not take the case, and count it."""
         end = TrialEnd(trial=key, attempt=1, outcome="skipped", cause="incompatible")
-        self.journal.line("trial.end", codec.to_json(end))
+        self.journal.write(end)
         self.tally.trial_done(end, attempts=0, reasked=False, before=self.before.cells.get(key))
         return end
 
@@ -184,7 +200,7 @@ class TrialRunner:
         """Make an attempt that asks nobody: an earlier answer, scored once more."""
         key = trial.key
         attempt = self._attempts(key)[0]
-        self.journal.line("trial.start", codec.to_json(TrialStart(trial=key, attempt=attempt)))
+        self.journal.write(TrialStart(trial=key, attempt=attempt))
         self.tally.began()
         began, earlier, cancelled = time.monotonic(), unscored.end, False
         answer = Answer(
@@ -206,6 +222,7 @@ class TrialRunner:
             ended_by=judgement.ended_by,
             metrics=judgement.metrics or {},
             unknown=judgement.unknown or {},
+            said=said_by(self._numbers, judgement, case, answer.text),
             verdict=judgement.verdict,
             usage=nothing,
             cost=cost_of(seat.configuration.pricing, nothing),
@@ -220,7 +237,7 @@ class TrialRunner:
             helper_cost=asked.cost,
             private=self._with_replies(earlier.private.replace(reason=None, error=None).replace(**told), asked),
         )
-        self.journal.line("trial.end", codec.to_json(end))
+        self.journal.write(end)
         self.tally.spent(end, judgement.error)
         cell = self.before.cells[key]
         self._done(end, attempt, reasked=cell.reasked)
@@ -246,7 +263,7 @@ class TrialRunner:
     ) -> tuple[TrialEnd, Failure | None, bool]:
         """Make one attempt: journal its start, ask, judge, journal its end; says whether it was cancelled."""
         key = trial.key
-        self.journal.line("trial.start", codec.to_json(TrialStart(trial=key, attempt=attempt)))
+        self.journal.write(TrialStart(trial=key, attempt=attempt))
         self.tally.began()
         request = self._request(seat, key, attempt)
         began = time.monotonic()
@@ -309,6 +326,7 @@ class TrialRunner:
             ended_by=judgement.ended_by,
             metrics=judgement.metrics or {},
             unknown=judgement.unknown or {},
+            said=said_by(self._numbers, judgement, self.cases[key[1]], answer.text if answer is not None else ""),
             verdict=judgement.verdict,
             usage=usage,
             cost=cost_of(seat.configuration.pricing, usage),
@@ -324,7 +342,7 @@ class TrialRunner:
             helper_cost=asked.cost,
             private=self._with_replies(self._private(judgement, answer, failure, key), asked),
         )
-        self.journal.line("trial.end", codec.to_json(end))
+        self.journal.write(end)
         self.tally.spent(end, judgement.error)
         return end
 

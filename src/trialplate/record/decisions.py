@@ -60,7 +60,8 @@ class RuleResult(Value):
     failing: tuple[CaseId, ...] = ()
     """The first cases that stand in the way, at most ten."""
     copies: tuple[CopyResult, ...] = ()
-    """Of a rule with `each` or `any_of`; its own numbers are then over all of them, each case once."""
+    """Of a rule with `each` or `any_of`; its own numbers are then over all of them, each case once. Of one against
+    regressions: its cases by how they stand to the baseline."""
 
 
 class EvidenceResult(Value):

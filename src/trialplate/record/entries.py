@@ -400,9 +400,9 @@ LEDGER_TYPES: Mapping[str, type] = {
     "run.end": RunEnd,
     "waiver": Waiver,
     "baseline": BaselineSet,
+    "decision": Decision,
     "judge.sample": JudgeSheet,
     "judge.check": JudgeCheck,
-    "decision": Decision,
 }
 RECORD_TYPES: Mapping[str, type] = {
     "run.open": RunOpen,

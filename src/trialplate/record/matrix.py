@@ -6,14 +6,19 @@ The engine runs `trials`, the verifier counts them: neither has another list.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from trialplate.record import canonical, codec
 from trialplate.record.entries import Narrowing, TrialKey
 from trialplate.record.frozen import Json, Value
 from trialplate.record.values import Case, Configuration, PassMark, Plan, PlanCase, Scorer, Selector
 
-__all__ = ["Matrix", "attempt_key", "configuration_digest", "mark_digest", "model_key", "narrow", "selects"]
+__all__ = ["FULLY", "Matrix", "attempt_key", "configuration_digest", "judge_key", "mark_digest", "model_key", "narrow"]
+__all__ += ["selects", "stop_order"]
+
+FULLY = "fully_"
+"""Before the name of a judge's first metric: 1 where that is 1, else 0. It is not asked for, but follows."""
 
 
 def selects(selector: Selector, case: Case | PlanCase) -> bool:
@@ -63,6 +68,23 @@ def attempt_key(configuration: Configuration) -> str:
     return canonical.digest_value({"trialplate": "attempt-key/1", **reaches})
 
 
+def judge_key(plan: Plan, scorer: Scorer) -> str:
+    """Return the digest of what a judge is: the model that is asked, and the rules by which it is asked and read.
+
+    What people found of it holds for as long as this stays the same. No name, label, price or limit is in it, and no
+    case: so two plans of one ledger that ask the same judge have it in common.
+    """
+    asked = next((attempt_key(item) for item in plan.helpers if item.name == scorer.helper), None)
+    json = codec.to_json(scorer)
+    kept: dict[str, Json] = {name: json[name] for name in ("type", "version", "settings", "plugin") if name in json}
+    kept["texts"] = [
+        [text.role, text.name if text.role == "document" else "", text.commitment] for text in scorer.texts
+    ]
+    kept["asked"] = [name for name in scorer.also if name != FULLY + scorer.metric]
+    kept["files"] = [file.digest for file in scorer.files]
+    return canonical.digest_value({"trialplate": "judge-key/1", "helper": asked, **kept})
+
+
 def narrow(plan: Plan, narrowing: Narrowing | None) -> Matrix:
     """Return the matrix of a plan, or of the pilot that `narrowing` makes of it.
 
@@ -90,6 +112,18 @@ def narrow(plan: Plan, narrowing: Narrowing | None) -> Matrix:
                         planned = line.repeats if repeats is None else min(line.repeats, repeats)
                         counts[name][index] = max(counts[name][index], planned)
     return Matrix(cases=tuple(cases), scorers=plan.scorers, counts=counts)
+
+
+def stop_order(seed: str, cases: Iterable[PlanCase]) -> tuple[str, ...]:
+    """Return the ids of the cases in the order in which a run that may stop early asks them.
+
+    Sorted by SHA-256 of the seed's text and the id, in UTF-8 one behind the other. The seed has 71 characters always,
+    so no two pairs are one text. It is fixed only once the mark is committed, so its author cannot put hard cases last.
+
+    Args:
+        seed: `run.open`'s: the digest of the run.start line, as text.
+    """
+    return tuple(sorted((case.id for case in cases), key=lambda name: hashlib.sha256((seed + name).encode()).digest()))
 
 
 class Matrix(Value, kw_only=False):

@@ -19,7 +19,7 @@ from trialplate.record.values import PlanCase, Rule
 from trialplate.rules.cells import MICRO
 from trialplate.rules.quantities import is_pooled, kind_of, measured_cases, measured_in
 from trialplate.stats.draws import Stream
-from trialplate.stats.operating import Demand, Operating, Sample, Unit
+from trialplate.stats.operating import Demand, Layout, Operating, Unit
 from trialplate.verify.record_view import RecordView
 from trialplate.verify.text import decimal_text, percent_text
 
@@ -84,10 +84,10 @@ def _of_rule(record: RecordView, rule: Rule) -> Hidden | None:
         or sum(unit.cells for unit in units) > MOST_TRIALS
     ):
         return None
-    design = Sample(units, ICC)
-    if len(design.strata) > 1:  # it is worked out, and never drawn
+    layout = Layout(units, ICC)
+    if len(layout.strata) > 1:  # it is worked out, and never drawn
         return None
-    operating = Operating(design, Demand(bar, floor, None), Stream(bytes(32), 1))
+    operating = Operating(layout, Demand(bar, floor, None), Stream(bytes(32), 1))
     repeats = units[0].cells
     passes = operating.chances(float(truth)).accept
     return Hidden(rule.id, truth, passes, len(units), repeats, ICC if repeats > 1 else None)

@@ -15,7 +15,7 @@ from trialplate.record.entries import TrialKey
 from trialplate.record.values import Case, PlanCase, Scorer
 from trialplate.reports.trials import answer_text, last_ends, opened_cases
 from trialplate.rules.classification import Classification, classify
-from trialplate.scorers.label import Labels
+from trialplate.spec.labels import Labels
 from trialplate.verify.content import openings
 from trialplate.verify.record_view import RecordView
 

@@ -48,6 +48,8 @@ class State:
     counts: Counts
     adopted: int
     """Lines that a resume took over beyond a checkpoint."""
+    not_needed: int = 0
+    """Absent trials that the mark's stop rule left out."""
 
     @property
     def sentence(self) -> str:
@@ -58,6 +60,9 @@ class State:
         if self.word == "incomplete":
             return f"INCOMPLETE ({self.reason}): {begun}"
         unknown = f", {self.counts.error} of them unknown" if self.counts.error else ""
+        if self.not_needed:
+            stopped = f"; {self.not_needed} were not needed ({self.reason})"
+            return f"complete: {begun} in {self.counts.attempts} attempts{unknown}{stopped}"
         return f"complete: {self.counts.planned} trials in {self.counts.attempts} attempts{unknown}"
 
 
@@ -182,7 +187,8 @@ def _state(record: RecordView) -> State:
     elif closed is not None and not closed.complete:
         word = "incomplete"
     counts = record.board.counts(record.matrix)
-    return State(word, closed.reason if closed is not None else None, counts, record.adopted)
+    not_needed = sum(item.trials for item in closed.not_needed) if closed is not None else 0
+    return State(word, closed.reason if closed is not None else None, counts, record.adopted, not_needed)
 
 
 def _with_parts(

@@ -96,6 +96,8 @@ class ConfigurationSummary:
     incompatible: int
     """Trials of cases that the model does not take."""
     attempts: int
+    not_needed: int = 0
+    """Absent trials that the mark's stop rule left out."""
     rates: tuple[MetricSummary, ...] = ()
     """The share of cases that passed, and of trials that were errors."""
 
@@ -156,6 +158,7 @@ def _summary(record: RecordView, name: str, rows: Rows) -> ConfigurationSummary:
     configuration = next(item for item in record.plan.configurations if item.name == name)
     cells = [cell for _, repeats in rows for cell in repeats]
     begun = [cell for cell in cells if cell is not None]
+    stopped = {item.configuration for item in record.closed.not_needed} if record.closed is not None else set()
     pricing = configuration.pricing
     unknown_cost = sum(1 for cell in begun if cell.cost_unknown or cell.running)
     known_cost = sum(cell.cost_nano for cell in begun)
@@ -185,6 +188,7 @@ def _summary(record: RecordView, name: str, rows: Rows) -> ConfigurationSummary:
         timeouts=sum(cell.cause == "timeout" and not cell.running for cell in begun),
         incompatible=sum(cell.incompatible for cell in begun),
         attempts=sum(cell.attempts for cell in begun),
+        not_needed=cells.count(None) if name in stopped else 0,
         rates=tuple(_metric(rate, rows, record) for rate in OTHER_RATES),
     )
 
@@ -297,9 +301,12 @@ def _latency(times: Sequence[int]) -> tuple[int, int] | None:
 
 
 def failures(record: RecordView) -> Iterator[Failed]:
-    """Yield the trials that were not passed, in the order of the matrix."""
+    """Yield the trials that were not passed, in the order of the matrix; those that were not needed did not fail."""
+    stopped = {item.configuration for item in record.closed.not_needed} if record.closed is not None else set()
     for name, case, repeat in record.matrix.trials():
         cell = record.board.cells.get((name, case, repeat))
+        if cell is None and name in stopped:
+            continue
         if cell is None or cell.final != "passed":
             yield Failed(name, case, repeat, *final_of(cell))
 

@@ -16,7 +16,16 @@ from trialplate.verify.decision_text import decision_lines
 from trialplate.verify.findings import counted
 from trialplate.verify.text import decimal_text, visible
 
-__all__ = ["amount_text", "cost_text", "counted_outcomes", "metric_text", "part_lines", "reading", "remarks"]
+__all__ = [
+    "amount_text",
+    "cost_text",
+    "counted_outcomes",
+    "curtailed",
+    "metric_text",
+    "part_lines",
+    "reading",
+    "remarks",
+]
 __all__ += ["LABELS_WITHHELD", "LABEL_COLUMNS", "helper_text", "helpers_total", "label_rows", "label_text"]
 __all__ += ["decision_words", "share_text", "shortened", "trial_text"]
 
@@ -100,7 +109,10 @@ def reading(plan: Plan) -> Iterator[str]:
 def remarks(item: ConfigurationSummary) -> str:
     """Return what a reader of a configuration's numbers must know, or nothing."""
     unknown = item.outcomes["error"] + item.outcomes["absent"] + item.outcomes["skipped"] - item.incompatible
+    unknown -= item.not_needed
     notes = [f"{counted(unknown, 'cell')} unknown"] if unknown else []
+    if item.not_needed:
+        notes.append(curtailed(item.not_needed, sum(item.outcomes.values())))
     if item.incompatible:
         notes.append(f"{counted(item.incompatible, 'trial')} incompatible: not asked, and without credit")
     if item.replayed:
@@ -116,6 +128,11 @@ def remarks(item: ConfigurationSummary) -> str:
     if item.role == "comparison":
         notes.append("a comparison: counted, never accepted")
     return "; ".join(notes)
+
+
+def curtailed(not_needed: int, planned: int) -> str:
+    """Return what a reader must know of means that a stop rule decided to be taken no further."""
+    return f"curtailed: {not_needed} of {counted(planned, 'trial')} were not needed, so its means are not unbiased"
 
 
 def trial_text(outcome: str, cause: str | None) -> str:

@@ -30,8 +30,11 @@ __all__ = [
     "clopper_pearson",
     "fewest_cases",
     "guarded",
+    "guarded_between",
     "guarded_diff",
+    "guarded_diff_between",
     "guarded_ppi",
+    "guarded_ppi_between",
     "max_failures",
     "nearest_rank",
     "newcombe",
@@ -68,6 +71,9 @@ def guarded(means: Sequence[float], alpha: float, weights: Sequence[float] | Non
     taken with one all-pass and one all-fail case added, so that it never is 0. No run shows more than a run in which
     every case is perfect.
 
+    With three repeats or more a better answer can lower a bound by some thousandths, since it can widen the spread. So
+    where answers are missing, ask `guarded_between`, and not this with the missing ones at their extremes.
+
     Args:
         means: of each case over its repeats, in [0, 1]; or of each cluster of cases that count as one.
         alpha: the one-sided error of each bound, in (0, 0.5).
@@ -79,25 +85,51 @@ def guarded(means: Sequence[float], alpha: float, weights: Sequence[float] | Non
     Source: Korn and Graubard 1998 (Clopper-Pearson at an effective sample size), with a design effect estimated after
     adding two pseudo-cases; method id `guarded/1`, docs/statistics.md.
     """
+    return guarded_between(means, means, alpha, weights)[0]
+
+
+def guarded_between(
+    worst: Sequence[float], best: Sequence[float], alpha: float, weights: Sequence[float] | None = None
+) -> tuple[Bound, Bound]:
+    """Return guarded bounds that hold whatever the answers that are still missing come to.
+
+    No completion has a lower bound below the first's, nor an upper bound above the second's: a Clopper-Pearson bound
+    moves out as the share does, and as the trials are fewer; so it is taken at the worst share and at the best, both
+    with the fewest effective trials that any completion could have.
+
+    Args:
+        worst: the mean of each case with its missing answers at 0, in [0, 1].
+        best: with them at 1, so nowhere below `worst`.
+        alpha: as for `guarded`, and `weights` too.
+
+    Returns:
+        The mean and both bounds at the worst, and those at the best. They are the same where nothing is missing.
+
+    Raises:
+        ValueError: a value is outside its range, or the lists are not as long as each other.
+
+    Source: `guarded`, with each part of the design effect at the end of its range that gives the fewest trials.
+    """
     _check_alpha(alpha)
-    _check_values(means, 0.0, 1.0)
-    if weights is not None and (len(weights) != len(means) or not all(0 < w < float("inf") for w in weights)):
+    _check_range(worst, best)
+    if weights is not None and (len(weights) != len(worst) or not all(0 < w < float("inf") for w in weights)):
         raise ValueError("a weight is a number above 0, and each mean has one")
-    if not means:
-        return Bound(nan, 0.0, 0.0, 1.0)
-    w = [1.0] * len(means) if weights is None else weights
+    if not worst:
+        return (Bound(nan, 0.0, 0.0, 1.0),) * 2
+    w = [1.0] * len(worst) if weights is None else weights
     total = fsum(w)
     squares = fsum(x * x for x in w)
     pseudo = total / len(w)
-    weighted = fsum(x * m for x, m in zip(w, means, strict=True))
-    mean = min(weighted / total, 1.0)
-    centre = (weighted + pseudo) / (total + 2 * pseudo)
-    spread = fsum((x * (m - centre)) ** 2 for x, m in zip(w, means, strict=True))
-    spread += pseudo**2 * ((1 - centre) ** 2 + centre**2)
+    sums = [fsum(x * m for x, m in zip(w, means, strict=True)) for means in (worst, best)]
+    low, high = ((weighted + pseudo) / (total + 2 * pseudo) for weighted in sums)
+    spread = fsum((x * max(m2 - low, high - m1)) ** 2 for x, m1, m2 in zip(w, worst, best, strict=True))
+    spread += pseudo**2 * max((1 - centre) ** 2 + centre**2 for centre in (low, high))
     variance = spread / (squares + 2 * pseudo**2)
     cases = total**2 / squares
-    n_eff = cases * max(1.0, centre * (1 - centre) / variance)
-    return Bound(mean, n_eff, *_limits(mean, n_eff, cases, alpha))
+    n_eff = cases * max(1.0, min(low * (1 - low), high * (1 - high)) / variance)
+    at_worst, at_best = (min(weighted / total, 1.0) for weighted in sums)
+    first = Bound(at_worst, n_eff, *_limits(at_worst, n_eff, cases, alpha))
+    return first, first if at_best == at_worst else Bound(at_best, n_eff, *_limits(at_best, n_eff, cases, alpha))
 
 
 def _limits(share: float, trials: float, cases: float, alpha: float) -> tuple[float, float]:
@@ -112,6 +144,8 @@ def guarded_diff(
 ) -> Bound:
     """Return the mean of what the candidate has more than the reference, case by case, with its bounds in [-1, 1].
 
+    Where answers are missing, ask `guarded_diff_between`.
+
     Args:
         candidate: the mean of each case over its repeats, in [0, 1].
         reference: of the same cases in the same order.
@@ -123,18 +157,48 @@ def guarded_diff(
 
     Source: `guarded` of (candidate - reference + 1) / 2, mapped back.
     """
-    if len(candidate) != len(reference):
+    return guarded_diff_between((candidate, candidate), (reference, reference), alpha, weights)[0]
+
+
+def guarded_diff_between(
+    candidate: tuple[Sequence[float], Sequence[float]],
+    reference: tuple[Sequence[float], Sequence[float]],
+    alpha: float,
+    weights: Sequence[float] | None = None,
+) -> tuple[Bound, Bound]:
+    """Return bounds of a difference that hold whatever the missing answers come to, as `guarded_between` does.
+
+    Args:
+        candidate: the means of each case with its missing answers at 0, and with them at 1.
+        reference: of the same cases in the same order.
+        alpha: as for `guarded`, and `weights` too.
+
+    Returns:
+        The difference and both bounds at the candidate's worst and the reference's best, and those the other way round.
+
+    Raises:
+        ValueError: a value is outside its range, or the cases are not as many.
+    """
+    if len({len(means) for means in (*candidate, *reference)}) != 1:
         raise ValueError("a difference is between means of the same cases")
-    _check_values(candidate, 0.0, 1.0)
-    _check_values(reference, 0.0, 1.0)
-    half = guarded([(a - b + 1) / 2 for a, b in zip(candidate, reference, strict=True)], alpha, weights)
+    for means in (*candidate, *reference):
+        _check_values(means, 0.0, 1.0)
+    worst = [(a - b + 1) / 2 for a, b in zip(candidate[0], reference[1], strict=True)]
+    best = [(a - b + 1) / 2 for a, b in zip(candidate[1], reference[0], strict=True)]
+    low, high = guarded_between(worst, best, alpha, weights)
+    return _doubled(low), _doubled(high)
+
+
+def _doubled(half: Bound) -> Bound:
+    """Return a bound of values in [0, 1] as one of differences in [-1, 1]."""
     return Bound(2 * half.mean - 1, half.n_eff, 2 * half.lower - 1, 2 * half.upper - 1)
 
 
 def guarded_ppi(judged: Sequence[float], differences: Sequence[float], alpha: float) -> Bound:
     """Return a mean by a judge, put right by what people said of some of the same answers, with its bounds.
 
-    Both variances are taken with two pseudo-values added, the ends of the range, so that neither is ever 0.
+    Both variances are taken with two pseudo-values added, the ends of the range, so that neither is ever 0. Where
+    answers are missing, ask `guarded_ppi_between`.
 
     Args:
         judged: of each case what the judge says, in [0, 1].
@@ -151,21 +215,46 @@ def guarded_ppi(judged: Sequence[float], differences: Sequence[float], alpha: fl
 
     Source: Angelopoulos et al. 2023 (prediction-powered inference), with pseudo-values; docs/statistics.md.
     """
+    return guarded_ppi_between(judged, judged, differences, alpha)[0]
+
+
+def guarded_ppi_between(
+    worst: Sequence[float], best: Sequence[float], differences: Sequence[float], alpha: float
+) -> tuple[Bound, Bound]:
+    """Return bounds of a mean by a judge that hold whatever the missing answers come to, as `guarded_between` does.
+
+    Args:
+        worst: of each case what the judge says, with its missing answers at 0, in [0, 1].
+        best: with them at 1, so nowhere below `worst`.
+        differences: as for `guarded_ppi`, and `alpha` too.
+
+    Returns:
+        The mean and both bounds at the worst, and those at the best, both with the largest variance that any completion
+        could have.
+
+    Raises:
+        ValueError: a value is outside its range, or the lists are not as long as each other.
+    """
     _check_alpha(alpha)
-    _check_values(judged, 0.0, 1.0)
+    _check_range(worst, best)
     _check_values(differences, -1.0, 1.0)
-    if not judged or not differences:
-        return Bound(nan, 0.0, 0.0, 1.0)
-    n, m = len(judged), len(differences)
-    p = (fsum(judged) + 1) / (n + 2)
-    judge_variance = (fsum(f * f for f in judged) + 1) / (n + 2) - p * p
-    q = fsum(differences) / (m + 2)
-    difference_variance = (fsum(r * r for r in differences) + 2) / (m + 2) - q * q
+    if not worst or not differences:
+        return (Bound(nan, 0.0, 0.0, 1.0),) * 2
+    n, m = len(worst), len(differences)
+    low, high = ((fsum(values) + 1) / (n + 2) for values in (worst, best))
+    judge_variance = (fsum(f * f for f in best) + 1) / (n + 2) - low * low
+    off = fsum(differences) / (m + 2)
+    difference_variance = (fsum(r * r for r in differences) + 2) / (m + 2) - off * off
     variance = judge_variance / (n + 2) + difference_variance / (m + 2)
-    centre = min(max(p + q, 0.0), 1.0)
     away = -normal_quantile(alpha) * sqrt(variance)
-    mean = fsum(judged) / n + fsum(differences) / m
-    return Bound(mean, centre * (1 - centre) / variance, max(p + q - away, 0.0), min(p + q + away, 1.0))
+
+    def at(values: Sequence[float], centre: float) -> Bound:
+        inside = min(max(centre + off, 0.0), 1.0)
+        mean = fsum(values) / n + fsum(differences) / m
+        lower, upper = max(centre + off - away, 0.0), min(centre + off + away, 1.0)
+        return Bound(mean, inside * (1 - inside) / variance, lower, upper)
+
+    return at(worst, low), at(best, high)
 
 
 def clopper_pearson(passes: float, trials: float, alpha: float) -> tuple[float, float]:
@@ -324,6 +413,13 @@ def nearest_rank(values: Sequence[Item], q: Fraction) -> Item:
 def _check_alpha(alpha: float) -> None:
     if not 0 < alpha < 0.5:
         raise ValueError(f"an error of {alpha} is not between 0 and 0.5")
+
+
+def _check_range(worst: Sequence[float], best: Sequence[float]) -> None:
+    _check_values(worst, 0.0, 1.0)
+    _check_values(best, 0.0, 1.0)
+    if len(worst) != len(best) or any(low > high for low, high in zip(worst, best, strict=True)):
+        raise ValueError("each case has a worst mean and a best one that is not below it")
 
 
 def _check_values(values: Sequence[float], low: float, high: float) -> None:

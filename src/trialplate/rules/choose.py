@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from trialplate.record.decisions import Choice, Contender, Result
 from trialplate.record.frozen import Value
-from trialplate.record.values import Choose, Pricing
+from trialplate.record.values import Choose, Plan, Pricing
 from trialplate.rules.cells import Cell
 from trialplate.rules.quantities import CaseValue, Span, fraction_text, measured_cases, span_over
 from trialplate.rules.rivals import as_rival
@@ -24,7 +24,7 @@ from trialplate.rules.ruling import Ruling
 from trialplate.rules.shown import Shown, judged_by, rounded, shown_difference
 from trialplate.rules.told import Told, between, least, nothing
 
-__all__ = ["Contest", "Standing", "cost_per_trial", "median_latency"]
+__all__ = ["Contest", "Standing", "cost_per_trial", "median_latency", "wrong_ones"]
 
 _Extremes = tuple[Fraction, Fraction | None]
 """The least and the most that a number may be; None is without limit."""
@@ -76,6 +76,20 @@ def median_latency(cells: Sequence[Cell | None]) -> int | None:
     if not times or len(times) < len(cells):
         return None
     return sorted(times)[-(-len(times) // 2) - 1]
+
+
+def wrong_ones(plan: Plan, choose: Choose) -> int:
+    """Return among how many configurations a wrong one could be taken for near enough.
+
+    All candidates but the reference; where that may be a comparison, all of them.
+    """
+    items = plan.configurations
+    number = sum(item.role == "candidate" for item in items)
+    if choose.against == "best":
+        outside = any(item.role == "comparison" for item in items)
+    else:
+        outside = any(item.name == choose.against and item.role == "comparison" for item in items)
+    return max(1, number if outside else number - 1)
 
 
 # ---------------------------------------------------------------------------------------------------- the reference
@@ -180,7 +194,7 @@ class Contest:
         ends = {"low": fraction_text(low), "high": fraction_text(high)}
         if not rivals:
             return Told("pass", "pass", "pass", {**fields, "reason": "no_rival"})
-        alpha = self.ruling.alpha(me.name, rivals=self._wrong_ones())
+        alpha = self.ruling.alpha(me.name, rivals=wrong_ones(self.ruling.plan, self.choose))
         threshold = -Fraction(self.choose.within or "0")
         found = [self._beside(me, rival, alpha) for rival in rivals]
         worst = [judged_by(item.worst, threshold, floor=True) for item in found]
@@ -203,19 +217,6 @@ class Contest:
             "units": min(item.units for item in found),
         }
         return Told(result, least_worst, least_best, fields)
-
-    def _wrong_ones(self) -> int:
-        """Return among how many configurations a wrong one could be taken for near enough.
-
-        All candidates but the reference; where that may be a comparison, all of them.
-        """
-        items = self.ruling.plan.configurations
-        number = sum(item.role == "candidate" for item in items)
-        if self.choose.against == "best":
-            outside = any(item.role == "comparison" for item in items)
-        else:
-            outside = any(item.name == self.choose.against and item.role == "comparison" for item in items)
-        return max(1, number if outside else number - 1)
 
     def _beside(self, me: Standing, rival: Standing, alpha: Fraction) -> Shown:
         pairs = [pair for pair in zip(me.own_cases, rival.rival_cases, strict=True) if pair[0].weight]

@@ -23,6 +23,8 @@ def looser(old: PassMark, new: PassMark) -> list[str]:
     found += _evidence(old.evidence, new.evidence)
     found += _attempts(old.attempts, new.attempts)
     found += _choose(old, new)
+    if old.baseline is not None and new.baseline != old.baseline:
+        found.append(f"baseline: {old.baseline.run_id} became {new.baseline.run_id if new.baseline else 'none'}")
     for name, strict in (("errors", "bound"), ("require", "chosen")):
         before, after = getattr(old, name), getattr(new, name)
         if after not in (strict, before):

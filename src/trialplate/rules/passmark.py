@@ -71,8 +71,12 @@ def sealed(plan: Plan, matrix: Matrix, board: Board, given: Circumstances) -> Ma
 
 
 def _settled(told: Sequence[Told]) -> bool:
-    """Say whether rules that all must hold come to the same at both extremes."""
-    return least(item.worst for item in told) == least(item.best for item in told)
+    """Say whether rules that all must hold are settled: one of them has failed, or each is as it will be.
+
+    One that is open for another reason than an unknown cell may be told later, by a check of its judge, say. So an open
+    rule settles nothing for the others.
+    """
+    return any(item.best == "fail" for item in told) or all(item.worst == item.best for item in told)
 
 
 class _Assessment:

@@ -17,7 +17,14 @@ from typing import NamedTuple
 
 from trialplate.record.decisions import Result
 from trialplate.record.values import PassMark, Plan
-from trialplate.rules.bounds import ROUNDING, clopper_pearson, guarded, guarded_diff, guarded_ppi, newcombe
+from trialplate.rules.bounds import (
+    ROUNDING,
+    clopper_pearson,
+    guarded_between,
+    guarded_diff_between,
+    guarded_ppi_between,
+    newcombe,
+)
 from trialplate.rules.quantities import CaseValue, mean_of
 
 __all__ = ["Shown", "alpha_of", "judged_by", "rounded", "shown", "shown_corrected", "shown_difference"]
@@ -27,7 +34,7 @@ MOST_HALVINGS = 200
 
 
 class Shown(NamedTuple):
-    """Bounds with the unknown cells at the worse value, and at the better one."""
+    """Bounds with the unknown cells at the worse value, and at the better one, which no value in between leaves."""
 
     worst: tuple[float, float]
     """(lower, upper)"""
@@ -63,9 +70,7 @@ def shown(values: Sequence[CaseValue], mark: PassMark, units: Mapping[str, str],
         return Shown(ends[0], ends[1], trials)
     grouped = _grouped(values, units)
     weights = _weights([weight for _, _, weight in grouped])
-    worst = guarded([low for low, _, _ in grouped], error, weights)
-    known = all(item.low == item.high for item in values)
-    best = worst if known else guarded([high for _, high, _ in grouped], error, weights)
+    worst, best = guarded_between([low for low, _, _ in grouped], [high for _, high, _ in grouped], error, weights)
     return Shown((worst.lower, worst.upper), (best.lower, best.upper), len(grouped))
 
 
@@ -91,11 +96,8 @@ def shown_difference(
         return Shown(ends[0], ends[1], min(trials))
     mine, theirs = _grouped(own, units), _grouped(other, units)
     weights = _weights([weight for _, _, weight in mine])
-    worst = guarded_diff([low for low, _, _ in mine], [high for _, high, _ in theirs], error, weights)
-    known = all(item.low == item.high for item in (*own, *other))
-    best = worst
-    if not known:
-        best = guarded_diff([high for _, high, _ in mine], [low for low, _, _ in theirs], error, weights)
+    first, second = (([low for low, _, _ in side], [high for _, high, _ in side]) for side in (mine, theirs))
+    worst, best = guarded_diff_between(first, second, error, weights)
     return Shown((worst.lower, worst.upper), (best.lower, best.upper), len(mine))
 
 
@@ -109,8 +111,8 @@ def shown_corrected(
     """
     error, graded = float(alpha), [float(item) for item in differences]
     grouped = _grouped(values, units)
-    worst = guarded_ppi([low for low, _, _ in grouped], graded, error)
-    best = guarded_ppi([high for _, high, _ in grouped], graded, error)
+    lows, highs = [low for low, _, _ in grouped], [high for _, high, _ in grouped]
+    worst, best = guarded_ppi_between(lows, highs, graded, error)
     return Shown((worst.lower, worst.upper), (best.lower, best.upper), len(grouped))
 
 

@@ -18,6 +18,8 @@ __all__ = ["betainc", "betaincinv", "normal_quantile"]
 
 TINY = 1e-300
 """Stands for 0 in a denominator of the continued fraction."""
+NOTHING = 1e-200
+"""With a or b below, 0 and 1 are the only values of the distribution that a double can tell apart."""
 EPS = 2.3e-16
 SERIES_FROM = 12.0
 """From here on Stirling's series gives every bit of a double with six terms."""
@@ -57,6 +59,8 @@ def _lower(a: float, b: float, x: float, y: float) -> float:
     """Return I_x(a, b), where y = 1 - x."""
     if x <= 0 or y <= 0:
         return 0.0 if x <= 0 else 1.0
+    if min(a, b) < NOTHING:
+        return b / (a + b)
     if min(a, b) > PANELS_FROM:
         below = x * b < y * a
         tail = _tail(a, b, x, y) if below else _tail(b, a, y, x)
@@ -148,6 +152,8 @@ def betaincinv(a: float, b: float, p: float) -> float:
         raise ValueError(f"no quantile of the beta distribution at a={a}, b={b}, p={p}")
     if p in (0, 1):
         return float(p)
+    if min(a, b) < NOTHING:
+        return 0.0 if p < b / (a + b) else 1.0
     if b == 1:
         return float(p ** (1 / a))
     if a == 1:

@@ -22,12 +22,13 @@ from fractions import Fraction
 from typing import Any, Literal, Protocol
 
 from trialplate.record import canonical, values
+from trialplate.record.matrix import FULLY
 from trialplate.record.values import Case
 from trialplate.scorers.base import Texts, quoted, refusal
 from trialplate.scorers.json_scorers import JsonSchemaScorer
 from trialplate.scorers.value import canonical_text, canonical_value
 from trialplate.spec.answer_schemas import Parse
-from trialplate.spec.judge_words import DEFAULT_FORMAT, DEFAULT_PASSING, FULLY, KNOWN_METRICS, word_key
+from trialplate.spec.judge_words import DEFAULT_FORMAT, DEFAULT_PASSING, KNOWN_METRICS, word_key
 from trialplate.transport.json_answers import NoJson, json_in
 
 __all__ = ["Reader", "Reading", "Unreadable", "reader_of"]

@@ -8,12 +8,12 @@ Settings:
     trim    white space at both ends of the answer and of the label is taken off (true). Nothing else is: labels differ
             by the case of a letter
 
-Reports work out precision, recall and F1 from the same pairs (`Labels`).
+Reports work out precision, recall and F1 from the same pairs (`spec.labels`).
 """
 
 from __future__ import annotations
 
-from trialplate.record import canonical, values
+from trialplate.record import values
 from trialplate.record.values import Case
 from trialplate.scorers.base import (
     NO_CONTEXT,
@@ -26,9 +26,9 @@ from trialplate.scorers.base import (
     refusal,
     require_settings,
 )
-from trialplate.scorers.value import WHITE_SPACE
+from trialplate.spec.labels import Labels
 
-__all__ = ["LabelScorer", "Labels", "make_label"]
+__all__ = ["LabelScorer", "make_label"]
 
 
 def make_label(scorer: values.Scorer, texts: Texts) -> LabelScorer:
@@ -43,24 +43,6 @@ def make_label(scorer: values.Scorer, texts: Texts) -> LabelScorer:
     if not isinstance(scorer.settings.get("trim", True), bool):
         raise refusal(scorer, "trim is neither true nor false", "write trim: true")
     return LabelScorer(scorer)
-
-
-class Labels:
-    """The labels of cases and of answers, as a scorer of this type reads them."""
-
-    def __init__(self, scorer: values.Scorer) -> None:
-        self._ends = WHITE_SPACE if scorer.settings.get("trim", True) else ""
-
-    def wanted(self, case: Case) -> str | None:
-        """Return a case's label; None if it has none, or more than one."""
-        if len(case.references) != 1:
-            return None
-        only = case.references[0]
-        return self.said(only if isinstance(only, str) else canonical.encode(only).decode())
-
-    def said(self, answer: str) -> str:
-        """Return the label that an answer is."""
-        return answer.strip(self._ends) if self._ends else answer
 
 
 class LabelScorer:

@@ -49,13 +49,11 @@ from trialplate.scorers.base import (
 from trialplate.scorers.json_scorers import answered_value, parse_of
 from trialplate.scorers.text_match import reference_texts
 from trialplate.spec.answer_schemas import Parse
+from trialplate.spec.labels import WHITE_SPACE
 from trialplate.transport.json_answers import NoJson
 
-__all__ = ["WHITE_SPACE", "ValueScorer", "canonical_text", "canonical_value", "make_value"]
+__all__ = ["ValueScorer", "canonical_text", "canonical_value", "make_value"]
 
-WHITE_SPACE = "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-WHITE_SPACE += "\u2028\u2029\u202f\u205f\u3000"
-"""The characters of Unicode's property White_Space."""
 _FLAGS = ("case_sensitive", "ignore_whitespace", "trim_lines")
 _LINE_END = re.compile(r"\r?\n")
 _TAKEN_OUT = str.maketrans("", "", "\t\n\f\r ")

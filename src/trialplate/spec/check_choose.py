@@ -12,7 +12,8 @@ from trialplate.errors import SpecError
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import Choose, Configuration, Plan, PlanCase, Rule
 from trialplate.rules.cells import under_test
-from trialplate.rules.quantities import RATES, draws_of, measured_cases
+from trialplate.rules.mark_shape import about_usage
+from trialplate.rules.quantities import KINDS, RATES, draws_of, kind_of, measured_cases
 from trialplate.rules.ruling import groups_of
 from trialplate.rules.shape import costs_in
 from trialplate.spec.document import Path
@@ -28,7 +29,15 @@ def check_quantity(of: str, what: str, plan: Plan, place: str) -> None:
         SpecError: no scorer gives it, and it is not always there.
     """
     metrics = {name for scorer in plan.scorers for name in scorer.metrics}
-    if of not in metrics and of not in RATES and not draws_of(of):
+    kind = KINDS.fullmatch(of)
+    if kind is not None and (kind["label"] or kind["agreement"]):
+        wanted = "label" if kind["label"] else "judge"
+        there = {item.metric if kind["label"] else item.name for item in plan.scorers if item.type == wanted}
+        name = of.partition(":")[2]
+        if name not in there:
+            said = f'no scorer of type label gives "{name}"' if kind["label"] else f'there is no judge "{name}"'
+            raise SpecError(f"{what}: {said}", where=place, hint=suggestion(name, there))
+    elif of not in metrics and of not in RATES and not draws_of(of) and kind is None:
         raise SpecError(f'{what}: no scorer gives "{of}"', where=place, hint=suggestion(of, {*metrics, *RATES}))
 
 
@@ -38,10 +47,11 @@ def check_copies(rule: Rule, wanted: Sequence[PlanCase], where: Callable[..., st
     Raises:
         SpecError: naming the smallest one.
     """
-    groups = {"": list(wanted)} if rule.each is None else groups_of(rule.each, wanted)
+    whole = rule.each in (None, "configuration")
+    groups = {"": list(wanted)} if whole else groups_of(str(rule.each), wanted)
     value, cases = min(groups.items(), key=lambda item: (len(item[1]), item[0]))
     if len(cases) < rule.cases:
-        what = f'rule "{rule.id}"' if rule.each is None else f'rule "{rule.id}" for the {rule.each} "{value}"'
+        what = f'rule "{rule.id}"' if whole else f'rule "{rule.id}" for the {rule.each} "{value}"'
         raise SpecError(
             f"{what} wants at least {rule.cases} cases, and there are {len(cases)}: nothing could pass",
             where=where("cases"),
@@ -113,13 +123,17 @@ def check_choose(
 
 def _only_with_choose(plan: Plan) -> Iterator[tuple[str, bool]]:
     yield "absent_rivals", plan.pass_mark.absent_rivals != "bound"
-    yield "declared_usage", plan.pass_mark.declared_usage != "refuse"
+    mark = plan.pass_mark
+    told = any(about_usage(rule.of) for rule in (*mark.rules, *mark.alternatives))
+    yield "declared_usage", mark.declared_usage != "refuse" and not told
 
 
 def _check_sense(choose: Choose, plan: Plan, at: Callable[..., str]) -> None:
     """Refuse keys that contradict each other."""
     if choose.of == "error_rate":
         raise SpecError("choose takes what is better the higher it is", where=at("of"), hint="name another quantity")
+    if kind_of(choose.of) != "mean":
+        raise SpecError("choose compares shares of cases", where=at("of"), hint="name a metric or a rate")
     if len(set(choose.tie_break)) < len(choose.tie_break):
         raise SpecError("a tie is broken once by each", where=at("tie_break"), hint="name each once")
     for key, default in (("against", "best"), ("best_among", "all")):

@@ -13,10 +13,10 @@ from typing import Any, NoReturn
 
 from trialplate.errors import SpecError
 from trialplate.record.matrix import Matrix, narrow, selects
-from trialplate.record.values import Case, Configuration, Evidence, Opening, Plan, Rule, Scorer, Selector
+from trialplate.record.values import Case, Configuration, Evidence, Opening, Plan, Scorer
 from trialplate.rules.cells import HOSTED_RUNNERS
-from trialplate.rules.quantities import RATES, draws_of, measured_cases
-from trialplate.spec.check_choose import check_choose, check_copies, check_draws, check_quantity
+from trialplate.rules.quantities import KINDS, RATES, draws_of, measured_in
+from trialplate.spec.check_mark import check_mark
 from trialplate.spec.compatible_cases import check_compatible, check_told
 from trialplate.spec.document import Path
 from trialplate.spec.entries import RECORDED_RUNNERS
@@ -25,7 +25,7 @@ from trialplate.spec.placeholders import fill_url
 from trialplate.spec.project import Project
 from trialplate.spec.reference_checks import check_references
 from trialplate.spec.resolve_tools import check_tools
-from trialplate.spec.selectors import nowhere, selector_hint
+from trialplate.spec.selectors import selector_hint
 
 __all__ = ["check", "check_leaks"]
 
@@ -38,8 +38,8 @@ _OPERATORS = frozenset({"&&", "||", "|", ";", "&", ">", ">>", "<", "2>&1"})
 _Where = Callable[[Path], str]
 
 
-def check(plan: Plan, project: Project) -> tuple[str, ...]:
-    """Return the warnings about a plan.
+def check(plan: Plan, project: Project, *, reach: bool = True) -> tuple[str, ...]:
+    """Return the warnings about a plan; with `reach`, of a mark that a run could pass.
 
     Raises:
         SpecError: at the first thing that does not fit.
@@ -61,20 +61,7 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
         raise SpecError("every model has role: comparison", where=where(("models",)), hint="leave one to be accepted")
     warnings += [*_unused(plan, matrix, project), *_shell_words(project)]
     warnings += _check_evidence(plan.pass_mark.evidence, matrix, candidates, where)
-    seen: set[str] = set()
-    open_for: dict[str, str] = {}
-    for index, rule in enumerate(plan.pass_mark.rules):
-        if rule.id in seen:
-            _refuse(where(("pass_mark", "rules", index, "id")), f'two rules have the id "{rule.id}"', "rename one")
-        seen.add(rule.id)
-        warnings += _check_selected(rule, matrix, project, _below(where, index))
-        warnings += _check_rule(rule, plan, matrix, candidates, open_for, _below(where, index))
-    warnings += check_choose(plan, matrix, candidates, where)
-    if len(open_for) == len(candidates):
-        name, told = next(iter(open_for.items()))
-        message = f"no configuration could be accepted: {name} stays inconclusive by rule {told}"
-        hint = "give every candidate the cases of every rule, narrow the rules by where:, or make plans of their own"
-        _refuse(where(("pass_mark", "rules")), message, hint)
+    warnings += check_mark(plan, matrix, project, candidates, reach=reach)
     if plan.cache == "replay" and plan.pass_mark.evidence.calls == "live":
         warnings.append(f"{where(('run', 'cache'))}: a replayed run decides nothing under evidence: {{calls: live}}")
     if plan.cache == "auto" and plan.pass_mark.evidence.calls == "live":
@@ -86,11 +73,6 @@ def check(plan: Plan, project: Project) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def _below(where: _Where, index: int) -> Callable[..., str]:
-    """Return what tells the place of a rule, and of its keys."""
-    return lambda *path: where(("pass_mark", "rules", index, *path))
-
-
 def _refuse(where: str, message: str, hint: str) -> NoReturn:
     raise SpecError(message, where=where, hint=hint)
 
@@ -99,7 +81,7 @@ def _check_metrics(scorers: Sequence[Scorer], cases: Sequence[Case], where: _Whe
     """Two scorers give one metric only on different cases."""
     for index, scorer in enumerate(scorers):
         place = where(("scorers", scorer.name, "metric"))
-        taken = next((name for name in scorer.metrics if name in RATES or draws_of(name)), None)
+        taken = next((n for n in scorer.metrics if n in RATES or draws_of(n) or KINDS.fullmatch(n)), None)
         if taken is not None:
             _refuse(place, f'"{taken}" is always there and is no scorer\'s', "name the metric otherwise")
         for other in scorers[:index]:
@@ -188,7 +170,8 @@ def _unused(plan: Plan, matrix: Matrix, project: Project) -> Iterator[str]:
                 what = f"{where((key, name), key=True)}: {key[:-1]} {name} is in no line of the matrix"
                 alone = "; without matrix: every model runs under default alone"
                 yield what + (alone if project.author.matrix is None else "")
-    ruled = {rule.of for rule in plan.pass_mark.rules}
+    mark = plan.pass_mark
+    ruled = {measured_in(rule.of) for rule in (*mark.rules, *mark.alternatives)}
     for scorer in plan.scorers:
         if not any(selects(scorer.cases, case) for case in plan.test_set.cases):
             message, place = f"the scorer {scorer.name} applies to no case", where(("scorers", scorer.name, "cases"))
@@ -225,58 +208,6 @@ def _check_evidence(
         for name, count in reached.items():
             if count < wanted:
                 yield f"{place}: {name} has {count} of the {wanted} {key} wanted, and stays inconclusive"
-
-
-def _check_selected(rule: Rule, matrix: Matrix, project: Project, where: Callable[..., str]) -> Iterator[str]:
-    """A rule over no case, or that names a case which is not there, is a mistake: the others could pass without it."""
-    named, key = (rule.where, "where") if rule.must_pass is None else (rule.must_pass, "must_pass")
-    if not any(selects(named, case) for case in matrix.cases):
-        _refuse(where(key), f'rule "{rule.id}" selects no case', selector_hint(named, project.cases))
-    for part, value in nowhere(named, project.cases):
-        if part == "id":
-            message = f'rule "{rule.id}" names the case "{value}", which is not there'
-            _refuse(where(key), message, selector_hint(Selector(id=(value,)), project.cases))
-        yield f'{where(key)}: rule "{rule.id}" names the {part} "{value}", which no case has'
-
-
-def _check_rule(
-    rule: Rule,
-    plan: Plan,
-    matrix: Matrix,
-    candidates: Sequence[Configuration],
-    open_for: dict[str, str],
-    where: Callable[..., str],
-) -> Iterator[str]:
-    """A rule must have something to speak about, and of whom it cannot speak stays inconclusive.
-
-    Args:
-        open_for: gets the candidates that are not asked all of its cases, each with the rule and how many.
-    """
-    named, key = (rule.where, "of") if rule.must_pass is None else (rule.must_pass, "must_pass")
-    if rule.must_pass is None:
-        check_quantity(rule.of or "", f'rule "{rule.id}"', plan, where(key))
-        if rule.at_least == "0" or rule.at_most == "1":
-            yield f'{where()}: rule "{rule.id}" holds whatever the answers are'
-    measured = {case.id for case in matrix.cases} if rule.of is None else measured_cases(rule.of, matrix)
-    wanted = [case.id in measured and selects(named, case) for case in matrix.cases]
-    repeats = {
-        item.name: [times for is_wanted, times in zip(wanted, matrix.counts[item.name], strict=True) if is_wanted]
-        for item in candidates
-    }
-    reached = {name: sum(1 for times in row if times) for name, row in repeats.items()}
-    if not any(reached.values()):
-        _refuse(where(key), f'rule "{rule.id}" meets no case that is asked and measured', "widen it, or the matrix")
-    check_copies(rule, [case for case, is_wanted in zip(matrix.cases, wanted, strict=True) if is_wanted], where)
-    yield from check_draws(rule, repeats, where)
-    for name, count in reached.items():
-        if count < sum(wanted):
-            told = f'"{rule.id}", which is about {_counted(sum(wanted))}, of which it is asked {count or "none"}'
-            open_for.setdefault(name, told)
-            yield f"{where()}: {name} stays inconclusive by rule {told}"
-
-
-def _counted(cases: int) -> str:
-    return "1 case" if cases == 1 else f"{cases} cases"
 
 
 def check_leaks(plan: Plan, openings: Mapping[str, Opening]) -> None:

@@ -37,6 +37,7 @@ __all__ = [
     "Exact",
     "FilePath",
     "Many",
+    "Margin",
     "Milliseconds",
     "Money",
     "Name",
@@ -116,6 +117,16 @@ def _exact(value: Any) -> str:
     return plain
 
 
+def _margin(value: Any) -> str:
+    """Return a number from -1 to 1 as the signed decimal text of a record."""
+    text = value.text if isinstance(value, ExactFloat) else str(value) if type(value) is int else value
+    below = isinstance(text, str) and text.startswith("-")
+    plain = _exact(text[1:] if below else text)
+    if Decimal(plain) > 1:
+        raise PydanticCustomError("margin", "expected a number between -1 and 1, such as 0.03 for 3 points")
+    return f"-{plain}" if below and plain != "0" else plain
+
+
 def _share(value: str) -> str:
     if Decimal(value) > 1:
         raise PydanticCustomError("share", "expected a share between 0 and 1, such as 0.90 for 90 %")
@@ -172,6 +183,12 @@ _NUMBER_SCHEMA = {
         {"type": "string", "pattern": "^([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][-+]?[0-9]{1,3})?$"},
     ]
 }
+_MARGIN_SCHEMA = {
+    "anyOf": [
+        {"type": "number", "minimum": -1, "maximum": 1},
+        {"type": "string", "pattern": "^-?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][-+]?[0-9]{1,3})?$"},
+    ]
+}
 _TEXTS_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}
 
 
@@ -184,6 +201,8 @@ Exact = Annotated[str, BeforeValidator(_exact), WithJsonSchema(_NUMBER_SCHEMA)]
 """A non-negative decimal number, exact, as text."""
 Share = Annotated[str, BeforeValidator(_exact), AfterValidator(_share), WithJsonSchema(_NUMBER_SCHEMA)]
 """An exact number between 0 and 1."""
+Margin = Annotated[str, BeforeValidator(_margin), WithJsonSchema(_MARGIN_SCHEMA)]
+"""An exact number between -1 and 1."""
 Milliseconds = Annotated[int, BeforeValidator(_milliseconds), WithJsonSchema(_NUMBER_SCHEMA)]
 """Written in seconds."""
 Money = Annotated[int, BeforeValidator(money), WithJsonSchema(_NUMBER_SCHEMA)]

@@ -11,18 +11,31 @@ What this module refuses to do: read a file, draw a random number, look at a clo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trialplate import __version__
 from trialplate.errors import SpecError
 from trialplate.record import canonical, codec, log
 from trialplate.record.frozen import Json
-from trialplate.record.values import CacheMode, Case, Opening, Plan, PlanCase, PlanFile, PlanTestSet, Verdicts
-from trialplate.spec import resolve, resolve_helpers, resolve_scorers
+from trialplate.record.values import (
+    Baseline,
+    CacheMode,
+    Case,
+    Opening,
+    Plan,
+    PlanCase,
+    PlanFile,
+    PlanTestSet,
+    Scorer,
+    Verdicts,
+)
+from trialplate.spec import resolve, resolve_helpers, resolve_mark, resolve_scorers
 from trialplate.spec.added_entries import loader_notes
 from trialplate.spec.checks import check, check_leaks
+from trialplate.spec.labels import numbered
 from trialplate.spec.limits import Ceiling, budget_of, laid_over, providers_of
+from trialplate.spec.nearest import nearest
 from trialplate.spec.project import Project
 from trialplate.spec.vault import Vault
 
@@ -45,7 +58,13 @@ class Frozen:
 
 
 def freeze(
-    project: Project, secret: bytes, *, cache: CacheMode | None = None, ceiling: Ceiling | None = None
+    project: Project,
+    secret: bytes,
+    *,
+    cache: CacheMode | None = None,
+    ceiling: Ceiling | None = None,
+    baseline: Baseline | None = None,
+    reach: bool = True,
 ) -> Frozen:
     """Resolve a project into its plan.
 
@@ -53,6 +72,8 @@ def freeze(
         project: as `load_project` read it.
         secret: the ledger's secret, from which salts are derived.
         cache, ceiling: what the command line says, over what the file says.
+        baseline: the run that rules compare with, if there is one; the mark's `baseline`, or what the ledger names.
+        reach: refuse a mark that no run could pass; `plan` shows what it would take instead.
 
     Raises:
         SpecError: the parts do not fit together, no record could decide under this pass mark, or the public plan
@@ -67,13 +88,13 @@ def freeze(
     mode = cache or author.run.cache
     plan = Plan(
         name=author.name,
-        test_set=_test_set(project, vault),
+        test_set=_test_set(project, vault, scorers),
         configurations=configurations,
         helpers=helpers,
         scorers=scorers,
         matrix=lines,
         verdict=Verdicts(trial=author.verdict.trial, case=author.verdict.case),
-        pass_mark=resolve.pass_mark(project, configurations),
+        pass_mark=resolve_mark.pass_mark(project, configurations, scorers, baseline),
         concurrency=author.run.concurrency,
         providers=providers_of(project, (*configurations, *helpers)),
         budget=laid_over(budget_of(project), (*configurations, *helpers), ceiling or Ceiling()),
@@ -83,7 +104,7 @@ def freeze(
         software=f"trialplate/{__version__}",
         unpinned=(*unpinned, *served, *notes, *loader_notes(project)),
     )
-    warnings = (*project.warnings, *check(plan, project))
+    warnings = (*project.warnings, *check(plan, project, reach=reach))
     check_leaks(plan, vault.openings)
     raw = canonical.encode(codec.to_json(plan))
     if len(raw) > canonical.MAX_BYTES:
@@ -130,7 +151,7 @@ def _utf16(text: str) -> bytes:
     return text.encode("utf-16-be")
 
 
-def _test_set(project: Project, vault: Vault) -> PlanTestSet:
+def _test_set(project: Project, vault: Vault, scorers: Sequence[Scorer]) -> PlanTestSet:
     entries = project.author.test_sets
     public = {entry.visibility for entry in entries}
     if len(public) > 1:
@@ -140,6 +161,8 @@ def _test_set(project: Project, vault: Vault) -> PlanTestSet:
             hint="a merged test set is public or private as a whole; give each file the same visibility",
         )
     visibility = entries[0].visibility
+    mark = project.author.pass_mark.resolved()
+    numbers = numbered(scorers, mark, project.cases)
     cases = []
     for case in project.cases:
         commitment = vault.commit("case", codec.to_json(case))
@@ -152,6 +175,8 @@ def _test_set(project: Project, vault: Vault) -> PlanTestSet:
                 suite=case.suite,
                 commitment=commitment,
                 asked=vault.commit("asked", case.asked),
+                unit=_unit(case, mark.unit, project, vault),
+                classes={metric: each.of_case[case.id] for metric, each in numbers.items() if case.id in each.of_case},
                 opening=opening,
             )
         )
@@ -166,6 +191,23 @@ def _test_set(project: Project, vault: Vault) -> PlanTestSet:
         portable=portable_digest(project.cases) if visibility == "public" else None,
         cases=tuple(cases),
     )
+
+
+def _unit(case: Case, unit: str, project: Project, vault: Vault) -> str | None:
+    """Commit to what a case is one with others by, where the mark says so.
+
+    Raises:
+        SpecError: the case does not say it.
+    """
+    if unit == "case":
+        return None
+    key = unit.removeprefix("meta.")
+    if key not in case.meta:
+        near = nearest(key, case.meta)
+        hint = f'did you mean "meta.{near}"?' if near else f'give every case "{key}" under meta, or write unit: case'
+        message = f'case "{case.id}" has no "{key}" in meta, and the mark counts cases by it (unit: {unit})'
+        raise SpecError(message, where=project.places[case.id], hint=hint)
+    return vault.commit("unit", [key, case.meta[key]])
 
 
 def _cassettes(project: Project, mode: CacheMode) -> tuple[PlanFile, ...]:

@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 
+from trialplate.record.matrix import FULLY
 from trialplate.spec.answer_schemas import Parse
 from trialplate.spec.any_scorer import AnyScorer
 from trialplate.spec.fields import Exact, FilePath, Many, Name, Share, refused
-from trialplate.spec.judge_words import FULLY, VERDICTS, word_key
+from trialplate.spec.judge_words import VERDICTS, word_key
 from trialplate.spec.nearest import suggestion
 
 __all__ = ["JudgeScorer", "SimilarityScorer"]

@@ -9,13 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-__all__ = ["ASKS", "DATA", "FULLY", "KNOWN_METRICS", "PLACEHOLDER", "PLACEHOLDERS", "RULES", "SCHEMA_RULES", "VERDICTS"]
+__all__ = ["ASKS", "DATA", "KNOWN_METRICS", "PLACEHOLDER", "PLACEHOLDERS", "RULES", "SCHEMA_RULES", "VERDICTS"]
 __all__ += ["DEFAULT_FORMAT", "DEFAULT_PASSING", "SCORE_RULES", "word_key"]
 
 ASKS = 2
 """Replies that a judge gives to one answer, for ever."""
-FULLY = "fully_"
-"""Before the name of the first metric: 1 for a weight of 1, else 0."""
 VERDICTS: Mapping[str, str] = {"correct": "1", "partial": "0.5", "incorrect": "0"}
 RULES = """\
 Rules:

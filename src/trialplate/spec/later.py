@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from trialplate.spec.document import Document, Path
-from trialplate.spec.nearest import nearest
 from trialplate.spec.placeholders import INPUT
 from trialplate.spec.problems import Problem
 from trialplate.spec.providers import RUNNERS
@@ -57,8 +56,6 @@ _THIS_RUNNERS = f"runners: {', '.join(RUNNERS)}, http, command, python, trace, s
 _SCORERS = ("container", "checks")
 _THIS_SCORERS = "scorer types: exact, contains, regex, numeric, choice, json-schema, json-subset, value, label, "
 _THIS_SCORERS += "trajectory, judge, similarity, command, python"
-_EACH = "take it out: each configuration is decided on by itself already"
-_ESTIMATE = "write basis: estimate, which compares the measured mean as it is"
 
 LATER: tuple[Refusal, ...] = (
     *(
@@ -78,32 +75,25 @@ LATER: tuple[Refusal, ...] = (
     _later("models.*.environment", "choosing where an agent runs"),
     _later("scorers.*.type", "the scorer type {value}", *_SCORERS, cut=1, hint=_THIS_SCORERS),
     *(
-        _later(f"{place}.kind", "the case kind {value}", "workspace", hint="this version runs prompt and trace")
-        for place in ("matrix.*.cases", "scorers.*.cases", "pass_mark.rules.*.where", "pass_mark.rules.*.must_pass")
+        _later(
+            f"{place}.kind", "the case kind {value}", "workspace", cut=cut, hint="this version runs prompt and trace"
+        )
+        for place, cut in (
+            ("matrix.*.cases", 0),
+            ("scorers.*.cases", 0),
+            *((f"pass_mark.rules.*.{member}where", 0) for member in ("", "any_of.*.")),
+            *((f"pass_mark.rules.*.{member}must_pass", 2) for member in ("", "any_of.*.")),
+        )
     ),
-    _later("pass_mark.confidence", "a rule over a confidence bound"),
-    _later("pass_mark.over", "saying what a confidence bound speaks of"),
-    _later("pass_mark.unit", "counting cases from one source as one"),
-    _later("pass_mark.family", "dividing alpha among the candidates"),
-    _later("pass_mark.evidence.judge", "a demand on a judge's agreement with a person"),
-    _later("pass_mark.attempts.spend", "spending alpha over attempts"),
-    _later("pass_mark.choose.basis", "choosing over a confidence bound", "bound", cut=1, hint=_ESTIMATE),
-    _later("pass_mark.choose.keep", "keeping the one that is in use while none is shown to be as good"),
-    _later("pass_mark.stop", "stopping a run early"),
-    _later("pass_mark.baseline", "a baseline for rules against regressions"),
-    _later("pass_mark.rules.*.any_of", "a rule that holds if one of several does", cut=1),
-    _later("pass_mark.rules.*.not_worse_than", "comparing with another model or record", cut=1),
-    _later("pass_mark.rules.*.no_regressions", "comparing with an earlier record", cut=1),
-    _later("pass_mark.rules.*.each", "one copy of a rule for each {value}", "configuration", cut=1, hint=_EACH),
-    _later("pass_mark.rules.*.range", "a metric outside 0 to 1", cut=1),
-    _later("pass_mark.rules.*.correct_for_judge", "correcting a judge's verdicts", cut=1),
-    _later("pass_mark.rules.*.basis", "a rule over a confidence bound", "bound", cut=1, hint=_ESTIMATE),
     _later("run.workspace", "how an agent's workspace is made and kept"),
     _later("run.sandbox", "how containers are bounded"),
 )
 
 _IN_THE_PLAN = "a key in the plan"
 _BY_NAME = "write secret: {env: NAME_OF_THE_VARIABLE}; the plan is public, and only the name stands in it"
+
+
+_TAKE = "take it out; a scorer of your own gives metrics in [0, 1]"
 
 
 def _never(path: str, sentence: str, hint: str) -> Refusal:
@@ -134,6 +124,10 @@ NEVER: tuple[Refusal, ...] = (
         _never(f"{place}.*.{key}", f"{_IN_THE_PLAN} would be published", _BY_NAME)
         for place in ("models", "helpers")
         for key in ("api_key", "apikey", "authorization", "headers", "password", "token")
+    ),
+    *(
+        _never(f"pass_mark.rules.{place}range", "a metric lies between 0 and 1 here, so there is nothing to map", _TAKE)
+        for place in ("*.", "*.any_of.*.")
     ),
 )
 
@@ -177,14 +171,6 @@ def refuse(document: Document) -> tuple[list[Problem], Any]:
                 shown = next((item for item in _items(value) if item in refusal.values), "")
                 message = refusal.sentence.replace("{value}", shown)
                 found.append((path[: len(path) - refusal.cut], path, message, refusal.hint, True))
-    message = f"a rule without basis is a rule over a confidence bound, which {_NOT_YET}"
-    found += [(path, path, message, _ESTIMATE, False) for path in _bound_rules(document.value)]
-    message = f"a choice without basis is one over a confidence bound, which {_NOT_YET}"
-    found += [(path, path, message, _ESTIMATE, False) for path in _bound_choice(document.value)]
-    for path, value in _matches(document.value, ("pass_mark", "rules", "*", "of")):
-        if isinstance(value, dict) and not any(nearest(str(name), ["pass_at", "pass_hat"]) for name in value):
-            message = f'"of: {{{next(iter(value), "")}: ...}}": a quantity other than a metric or a rate {_NOT_YET}'
-            found.append((path[:-1], path, message, _HINT, True))
     found += _placeholders(document.value)
     cuts = frozenset(cut for cut, *_ in found)
     # What stands inside something else that is refused is not worth a sentence of its own.
@@ -243,22 +229,6 @@ def _matches(value: Any, pattern: Path, path: Path = ()) -> Iterator[tuple[Path,
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _matches(item, pattern[1:], (*path, index))
-
-
-def _bound_rules(value: Any) -> Iterator[Path]:
-    """Yield the threshold rules that do not say `basis`: they would be bounds."""
-    for path, rule in _matches(value, ("pass_mark", "rules", "*")):
-        # A misspelt basis is told as such, and makes no rule over a bound.
-        is_threshold = isinstance(rule, dict) and ("at_least" in rule or "at_most" in rule)
-        if is_threshold and not any(nearest(name, ["basis"]) for name in rule):
-            yield path
-
-
-def _bound_choice(value: Any) -> Iterator[Path]:
-    """Yield a choice that does not say `basis`: it would be over a bound."""
-    for path, choice in _matches(value, ("pass_mark", "choose")):
-        if isinstance(choice, dict) and not any(nearest(str(name), ["basis"]) for name in choice):
-            yield path
 
 
 def _without(value: Any, path: Path, cut: frozenset[Path]) -> Any:

@@ -1,30 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an author writes as a pass mark: the rules, and the evidence that a record must show before it decides.
 
-Only `basis: estimate` exists in this version, for rules and for `choose`; `later` refuses the rest with a sentence.
+The rules themselves are in `mark_rules`, what they are about in `mark_quantities`. Rules and `choose` decide by what
+the cases show with the mark's confidence, unless they say `basis: estimate`.
 """
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from trialplate.record import values
-from trialplate.spec.fields import Author, AuthorSelector, Many, Name, Share
+from trialplate.spec.fields import Author, Exact, Many, Name, Share, Text
+from trialplate.spec.mark_quantities import MarkQuantity, quantity_text
+from trialplate.spec.mark_rules import Basis, CountAtLeast, ModelName, RuleEntry
 
-__all__ = [
-    "AtLeastRule",
-    "AtMostRule",
-    "ChooseEntry",
-    "Draws",
-    "EvidenceEntry",
-    "MarkEntry",
-    "MustPassRule",
-    "RuleEntry",
-    "quantity_text",
-]
+__all__ = ["BaselineEntry", "ChooseEntry", "EvidenceEntry", "MarkEntry", "StopEntry"]
 
 
 class ShareAtMost(Author):
@@ -33,10 +27,22 @@ class ShareAtMost(Author):
     at_most: Share
 
 
-class CountAtLeast(Author):
-    """A lower bound on a count."""
+class ShareAtLeast(Author):
+    """A lower bound on a share."""
 
-    at_least: Annotated[int, Field(ge=1)]
+    at_least: Share
+
+
+class JudgeEvidenceEntry(Author):
+    """How well a judge must agree with people, over all checks of it."""
+
+    scorer: Name
+    graded: CountAtLeast = CountAtLeast(at_least=1)
+    agreement: ShareAtLeast
+
+    def resolved(self) -> values.JudgeEvidence:
+        """Return the demand of a plan."""
+        return values.JudgeEvidence(scorer=self.scorer, graded=self.graded.at_least, agreement=self.agreement.at_least)
 
 
 class EvidenceEntry(Author):
@@ -49,6 +55,7 @@ class EvidenceEntry(Author):
     infrastructure_errors: ShareAtMost | None = None
     cases: CountAtLeast = CountAtLeast(at_least=1)
     repeats: CountAtLeast = CountAtLeast(at_least=1)
+    judge: JudgeEvidenceEntry | None = None
 
     def resolved(self) -> values.Evidence:
         """Return the evidence of a plan."""
@@ -61,6 +68,7 @@ class EvidenceEntry(Author):
             infrastructure_errors=limit.at_most if limit else None,
             cases=self.cases.at_least,
             repeats=self.repeats.at_least,
+            judge=self.judge.resolved() if self.judge else None,
         )
 
 
@@ -70,128 +78,11 @@ class AttemptsEntry(Author):
     scope: Literal["configuration", "model"] = "configuration"
     use: Literal["all", "last"] = "all"
     max: Annotated[int, Field(ge=1)] | None = None
+    spend: bool = False
 
-
-class Draws(Author):
-    """The chance that k repeats of a case, drawn at random, have a pass (`pass_at`) or are all passes (`pass_hat`)."""
-
-    pass_at: Annotated[int, Field(ge=1, le=999)] | None = None
-    pass_hat: Annotated[int, Field(ge=1, le=999)] | None = None
-
-
-def _one(value: Draws) -> Draws:
-    if (value.pass_at is None) == (value.pass_hat is None):
-        raise PydanticCustomError("draws", 'expected one of "pass_at" and "pass_hat"')
-    return value
-
-
-def _quantity_form(value: Any) -> str:
-    return "quantity" if isinstance(value, dict) else "metric"
-
-
-Quantity = Annotated[
-    Annotated[Name, Tag("metric")] | Annotated[Draws, AfterValidator(_one), Tag("quantity")],
-    Discriminator(_quantity_form),
-]
-"""A metric or a rate by name, or a chance over repeats."""
-
-
-def quantity_text(of: str | Draws) -> str:
-    """Return the name of a quantity in a plan."""
-    if isinstance(of, str):
-        return of
-    return f"pass_at:{of.pass_at}" if of.pass_at is not None else f"pass_hat:{of.pass_hat}"
-
-
-class _Threshold(Author):
-    id: Name
-    of: Quantity
-    basis: Literal["estimate"]
-    where: AuthorSelector = AuthorSelector()
-    each: Literal["tag", "kind", "suite"] | None = None
-    cases: CountAtLeast = CountAtLeast(at_least=1)
-
-    def shared(self) -> dict[str, Any]:
-        """Return the fields of a plan's rule that floors and ceilings have alike."""
-        return {
-            "id": self.id,
-            "of": quantity_text(self.of),
-            "where": self.where.resolved(),
-            "each": self.each,
-            "cases": self.cases.at_least,
-        }
-
-
-class AtLeastRule(_Threshold):
-    """The quantity is at least this."""
-
-    at_least: Share
-
-    def resolved(self) -> values.Rule:
-        """Return the rule of a plan."""
-        return values.Rule(at_least=self.at_least, **self.shared())
-
-
-class AtMostRule(_Threshold):
-    """The quantity is at most this."""
-
-    at_most: Share
-
-    def resolved(self) -> values.Rule:
-        """Return the rule of a plan."""
-        return values.Rule(at_most=self.at_most, **self.shared())
-
-
-def _selector_form(value: Any) -> str:
-    return "as a word" if isinstance(value, str) else "as a map"
-
-
-def _named(value: AuthorSelector) -> AuthorSelector:
-    if not value.model_fields_set:
-        raise PydanticCustomError("empty_selector", "an empty selector would name every case")
-    return value
-
-
-_Named = Annotated[AuthorSelector, AfterValidator(_named)]
-
-
-class MustPassRule(Author):
-    """Every case named here passes; `all` names every case."""
-
-    id: Name
-    must_pass: Annotated[
-        Annotated[Literal["all"], Tag("as a word")] | Annotated[_Named, Tag("as a map")],
-        Discriminator(_selector_form),
-    ]
-    require: Literal["all", "majority", "any"] = "all"
-
-    def resolved(self) -> values.Rule:
-        """Return the rule of a plan; without `require` every repeat must pass, the strictest reading."""
-        named = values.Selector() if isinstance(self.must_pass, str) else self.must_pass.resolved()
-        return values.Rule(id=self.id, must_pass=named, require=self.require)
-
-
-KINDS = ("at_least", "at_most", "must_pass")
-
-
-def _kind(value: Any) -> str | None:
-    """Return the tag of a rule: the one of the three keys that it has."""
-    if not isinstance(value, dict):
-        return None
-    has = [kind for kind in KINDS if kind in value]
-    return f"rule {has[0]}" if len(has) == 1 else None
-
-
-RuleEntry = Annotated[
-    Annotated[AtLeastRule, Tag("rule at_least")]
-    | Annotated[AtMostRule, Tag("rule at_most")]
-    | Annotated[MustPassRule, Tag("rule must_pass")],
-    Discriminator(
-        _kind,
-        custom_error_type="rule_kind",
-        custom_error_message='a rule has exactly one of "at_least", "at_most" and "must_pass"',
-    ),
-]
+    def resolved(self) -> values.AttemptsRule:
+        """Return how attempts count in a plan."""
+        return values.AttemptsRule(scope=self.scope, use=self.use, max=self.max, spend=self.spend)
 
 
 TieBreak = Literal["score", "cost", "latency", "order"]
@@ -206,29 +97,93 @@ class ChooseEntry(Author):
     """Which configuration is taken of those that pass, and how far from its reference each of them may be."""
 
     by: Literal["cheapest", "best", "fastest"]
-    of: Quantity
-    basis: Literal["estimate"]
+    of: MarkQuantity
+    basis: Basis = "bound"
     within: Share | None = None
-    against: Annotated[str, Field(min_length=1, max_length=129)] = "best"
+    against: ModelName = "best"
     best_among: Literal["all", "floors_met"] = "all"
     tie_break: Annotated[Many[TieBreak], Field(min_length=1)] | None = None
+    keep: ModelName | None = None
 
     def resolved(self) -> values.Choose:
-        """Return the choice of a plan, with what breaks a tie written out; `against` may still be a model's name."""
+        """Return the choice of a plan, with what breaks a tie written out.
+
+        `against` and `keep` may still be a model's name.
+        """
         return values.Choose(
             by=self.by,
             of=quantity_text(self.of),
             within=self.within,
             against=self.against,
             best_among=self.best_among,
+            basis=self.basis,
             tie_break=_TIES[self.by] if self.tie_break is None else self.tie_break,
+            keep=self.keep,
         )
+
+
+class StopFixed(Author):
+    """A run ends at its last trial, or as soon as no missing answer could change a decision."""
+
+    mode: Literal["none", "sealed"]
+
+    def resolved(self) -> values.Stop | None:
+        """Return the stop rule of a plan, None without one."""
+        return None if self.mode == "none" else values.Stop(mode="sealed")
+
+
+_BOUNDARY_SCHEMA = {"type": "array", "minItems": 1, "items": {"type": ["integer", "null"], "minimum": 0}}
+Boundary = Annotated[Many[Annotated[int, Field(ge=0)] | None], Field(min_length=1), WithJsonSchema(_BOUNDARY_SCHEMA)]
+"""After the first, second, ... case: a number of failures; null where the boundary is not met, whatever it is."""
+
+
+class StopCounts(Author):
+    """A run ends where the number of cases that failed reaches a boundary of one rule."""
+
+    mode: Literal["counts"]
+    rule: Name
+    accept: Boundary
+    reject: Boundary
+
+    def resolved(self) -> values.Stop:
+        """Return the stop rule of a plan."""
+        accept = tuple(-1 if most is None else most for most in self.accept)
+        reject = tuple(case + 1 if least is None else least for case, least in enumerate(self.reject, 1))
+        return values.Stop(mode="counts", rule=self.rule, accept=accept, reject=reject)
+
+
+def _stop_form(value: Any) -> str:
+    return "counts" if isinstance(value, dict) and value.get("mode") == "counts" else "fixed"
+
+
+StopEntry = Annotated[
+    Annotated[StopFixed, Tag("fixed")] | Annotated[StopCounts, Tag("counts")], Discriminator(_stop_form)
+]
+"""When a run may end before its last trial."""
+
+
+class BaselineEntry(Author):
+    """The run that rules compare with, named here; absent: the one that `baseline set` named in the ledger."""
+
+    record: Annotated[Text, Field(max_length=512)]
+    """`runs/RUN_ID`, or `sha256:...`, the root of its record."""
+    configuration: ModelName | None = None
+
+
+def _confidence(value: str) -> str:
+    if not Decimal("0.5") < Decimal(value) < 1:
+        raise PydanticCustomError("confidence", "expected a number above 0.5 and below 1")
+    return value
 
 
 class MarkEntry(Author):
     """The pass mark."""
 
     require: Literal["eligible", "chosen"] = "eligible"
+    confidence: Annotated[Exact, AfterValidator(_confidence)] = "0.95"
+    over: Literal["cases", "this_set"] = "cases"
+    unit: Annotated[str, Field(pattern=r"^(?:case|meta\.[A-Za-z0-9][A-Za-z0-9._:@+-]{0,63})$")] = "case"
+    family: Literal["plan", "each"] = "plan"
     errors: Literal["bound", "zero", "exclude"] = "bound"
     evidence: EvidenceEntry = EvidenceEntry()
     attempts: AttemptsEntry = AttemptsEntry()
@@ -236,16 +191,33 @@ class MarkEntry(Author):
     choose: ChooseEntry | None = None
     absent_rivals: Literal["bound", "drop"] = "bound"
     declared_usage: Literal["refuse", "accept"] = "refuse"
+    stop: StopEntry | None = None
+    baseline: BaselineEntry | None = None
 
-    def resolved(self) -> values.PassMark:
-        """Return the pass mark of a plan."""
+    def resolved(self, baseline: values.Baseline | None = None) -> values.PassMark:
+        """Return the pass mark of a plan.
+
+        Args:
+            baseline: the run that rules compare with, if there is one; without such a rule it is no part of the mark.
+        """
+        made = [rule.resolved(rule.id or "") for rule in self.rules]
+        rules = tuple(first for first, *_ in made)
+        alternatives = tuple(rule for _, *others in made for rule in others)
+        compared = any("baseline" in (rule.not_worse_than, rule.no_regressions) for rule in (*rules, *alternatives))
         return values.PassMark(
             require=self.require,
+            confidence=self.confidence,
+            over=self.over,
+            unit=self.unit,
+            family=self.family,
             errors=self.errors,
             evidence=self.evidence.resolved(),
-            attempts=values.AttemptsRule(scope=self.attempts.scope, use=self.attempts.use, max=self.attempts.max),
-            rules=tuple(rule.resolved() for rule in self.rules),
+            attempts=self.attempts.resolved(),
+            rules=rules,
+            alternatives=alternatives,
             choose=self.choose.resolved() if self.choose is not None else None,
             absent_rivals=self.absent_rivals,
             declared_usage=self.declared_usage,
+            stop=self.stop.resolved() if self.stop is not None else None,
+            baseline=baseline if compared else None,
         )

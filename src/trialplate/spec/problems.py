@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from trialplate.errors import SpecError
-from trialplate.record import values
 from trialplate.spec.added import NOTHING, AddedNames
 from trialplate.spec.document import Document, Path
+from trialplate.spec.hints import DO, EVIDENCE_HINTS, FORMS, HINTS, LITERALS, MISSING, SCORER_HINTS
+from trialplate.spec.mark_rules import KINDS
 from trialplate.spec.nearest import nearest, suggestion
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _problems(
             meant = _misspelt(here, {name})
             yield from _unknown(document, path, dict.fromkeys(meant, f'did you mean "{name}"?'))
             if not meant:
-                yield Problem.at(document, path, f'the key "{name}" is missing{_inside(path)}', _MISSING[name])
+                yield Problem.at(document, path, f'the key "{name}" is missing{_inside(path)}', MISSING[name])
             return
         path, here = (*path, name), here[name]
     key_below = str(detail.get("ctx", {}).get("key"))
@@ -117,14 +118,14 @@ def _problems(
             hint = f"what is sent with every request stands under settings:; else {hint}"
         yield Problem.at(document, path, f'unknown key "{path[-1]}"', hint, key=True)
         return
-    if kind == "missing":
-        name = str(rest[-1]) if rest else "?"
+    if kind in ("missing", "missing_key"):
+        name = key_below if kind == "missing_key" else str(rest[-1]) if rest else "?"
         if isinstance(before := _at(document.value, path), dict) and name in before:
             return
         if isinstance(here, dict) and name in _misspelt(here, known.get(id(here), frozenset())).values():
             return  # that key is told, and with it this
         message = f'the key "{name}" is missing{_inside(path)}'
-        yield Problem.at(document, path, message, _MISSING.get(name, f"add {name}:"))
+        yield Problem.at(document, path, message, MISSING.get(name, f"add {name}:"))
         return
     if kind == "too_short" and _at(document.value, path):
         return  # what stands there is wrong or was refused, which is told by itself
@@ -188,43 +189,9 @@ def _kind_of(value: Any) -> str:
     return type(value).__name__
 
 
-_KINDS_OF_RULE = frozenset({"at_least", "at_most", "must_pass"})
-_OF_A_RULE = frozenset({*_KINDS_OF_RULE, "id", "of", "basis", "where", "each", "cases", "require"})
-_MISSING = {
-    "repeats": "add repeats: 3; trials = configurations x cases x repeats",
-    "pass_mark": "add pass_mark: with at least one rule; it is committed before the first trial",
-    "trialplate": "begin the file with trialplate: 1",
-    "of": "add of: with a metric, trial_pass_rate, case_pass_rate or error_rate",
-    "by": "add by: cheapest, best or fastest",
-    "runner": "add runner: anthropic, openai-compatible, http, command, python or stand-in",
-    "request": 'add request: {url: ..., body: {question: "{{input}}"}}',
-    "subject": "add subject: with your version or digest of the service; attempts are counted by it",
-    "callable": "add callable: my_system.py:answer",
-    "type": "add type: exact, contains, regex, numeric, choice, json-schema, json-subset, value, label, trajectory, "
-    "command or python",
-    "id": "give the rule an id; decisions name it",
-}
-_FORMS = {
-    values.Name.__metadata__[0].regex: (  # type: ignore[attr-defined]
-        "expected a name: letters, digits and . _ : @ + -, at most 64, beginning with a letter or a digit",
-        "rename it",
-    ),
-    values.Short.__metadata__[0].regex: (  # type: ignore[attr-defined]
-        "expected 1 to 128 printable ASCII characters",
-        "shorten it",
-    ),
-    "[A-Za-z_][A-Za-z0-9_]{0,127}": (
-        "expected the name of an environment variable",
-        "write its name, never the key itself",
-    ),
-    r"(/([^~]|~[01])*)?": ("expected a JSON Pointer, such as /answer or /choices/0/text", "begin it with a slash"),
-    r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}": ("expected the name of a header", "write it as in x-tenant: acme"),
-    r"([!-~]([ -~]{0,998}[!-~])?)?": (
-        "expected printable ASCII without spaces around it",
-        "correct the header's value",
-    ),
-    "[A-Z]{3}": ("expected a currency as three capital letters", "write USD, EUR, ..."),
-}
+_KINDS_OF_RULE = frozenset(KINDS)
+_OF_A_RULE = _KINDS_OF_RULE | {"id", "of", "basis", "where", "each", "cases", "require", "by", "allow"}
+_OF_A_RULE |= {"correct_for_judge"}
 
 
 def _text_type(detail: ErrorDetails, here: Any) -> tuple[str, str]:
@@ -234,7 +201,7 @@ def _text_type(detail: ErrorDetails, here: Any) -> tuple[str, str]:
 
 def _pattern(detail: ErrorDetails, here: Any) -> tuple[str, str]:
     pattern = str(detail["ctx"]["pattern"]).removeprefix("^").removesuffix("$")
-    known = _FORMS.get(pattern.removeprefix("(?:").removesuffix(")"))
+    known = FORMS.get(pattern.removeprefix("(?:").removesuffix(")"))
     return known or ("this text has not the expected form", f"it must match {pattern}")
 
 
@@ -294,7 +261,8 @@ _SENTENCES: dict[str, Callable[[ErrorDetails, Any], tuple[str, str]]] = {
     "decimal_comma": lambda detail, here: (detail["msg"], f"write {detail['ctx']['written']}"),
     "rule_kind": lambda detail, here: (
         detail["msg"],
-        "write at_least: 0.90, at_most: 0.05 or must_pass: {tag: critical}",
+        "write at_least: 0.90, at_most: 0.05, must_pass: {tag: critical}, not_worse_than: MODEL, "
+        "no_regressions: baseline or any_of: [...]",
     ),
     "path": lambda detail, here: (
         detail["msg"],
@@ -302,63 +270,6 @@ _SENTENCES: dict[str, Callable[[ErrorDetails, Any], tuple[str, str]]] = {
     ),
     "string_too_long": lambda detail, here: (f"more than {detail['ctx']['max_length']} characters", "shorten it"),
 }
-_DO = {
-    "share": "write a share such as 0.90",
-    "exact": "write a number such as 0.90",
-    "seconds": "write seconds, such as 60 or 0.5",
-    "money": "write an amount, such as 5 or 0.25",
-    "day": "write year, month and day",
-    "text": "write it, or take it out",
-    "callable": "write callable: my_system.py:answer",
-    "empty_selector": "write {tag: critical} or the like, or take it out",
-    "draws": "write {pass_at: 2} or {pass_hat: 2}",
-    "one_or_many": "put it in quotes",
-}
-"""What to do about an error of a field, by its kind."""
-_LITERALS: dict[str | int, str] = {
-    "trialplate": "this version reads 1",
-    "must_pass": "expected a selector, or all",
-}
-_SELECTOR = "write a selector, such as {tag: critical} or {id: [q1, q2]}"
-_EVIDENCE_HINTS: dict[str | int, str] = {
-    "at_least": "write a whole number, such as 20",
-    "cases": "write cases: {at_least: 20}",
-    "repeats": "write repeats: {at_least: 3}",
-    "reasked": "write reasked: {at_most: 0.02}",
-    "infrastructure_errors": "write infrastructure_errors: {at_most: 0.05}",
-}
-_HINTS: dict[str | int, str] = {
-    "trialplate": "write trialplate: 1; a later language needs a later version of this program",
-    "test_sets": "write test_sets: [{file: cases/questions.csv}]",
-    "test_sets[]": "write {file: cases/questions.csv}",
-    "models": "write a name and what it is, such as models: {bot: {runner: command, argv: [python3, bot.py]}}",
-    "scorers": "write a name and what it is, such as scorers: {correct: {type: contains}}",
-    "pass_mark": "write pass_mark: {rules: [{id: correct, at_least: 0.90, of: correct, basis: estimate}]}",
-    "url": "write an address such as https://api.example.com/v1",
-    "must_pass": f"{_SELECTOR}; must_pass: all names every case",
-    "where": _SELECTOR,
-    "cases": _SELECTOR,
-    "secret": "write secret: {env: NAME_OF_THE_VARIABLE}, never the key itself",
-    "argv": "write a list: argv: [python3, bot.py]",
-    "callable": "write callable: my_system.py:answer",
-    "request": 'write request: {url: https://api.example.com/chat, body: {question: "{{input}}"}}',
-    "response": "write response: {pointer: /answer}",
-    "body": 'write a mapping, such as body: {question: "{{input}}"}',
-    "pricing": 'write pricing: {input: "0.10", output: "0.50"} per million tokens, or pricing: free',
-    "at_least": "write a share such as 0.90",
-    "at_most": "write a share such as 0.05",
-    "of": "write a metric or a rate, or {pass_at: 2} or {pass_hat: 2}",
-    "max": "write a whole number, such as 2",
-    "within": "write a share such as 0.03 for 3 points",
-    "choose": "write choose: {by: cheapest, of: correct, within: 0.03, basis: estimate}",
-    "rules": "write rules: [{id: correct, at_least: 0.90, of: correct, basis: estimate}]",
-    "rules[]": "write {id: correct, at_least: 0.90, of: correct, basis: estimate}",
-}
-_SCORER_HINTS: dict[str | int, str] = {
-    "rules": "write rules: [{must_call: search}, {max_steps: 8}]; of a judge, the name of a file",
-    "rules[]": "write one of {must_call: search}, {must_not_call: refund} and {max_steps: 8}",
-}
-"""What is meant under scorers, where the same key stands elsewhere for something else."""
 
 
 def _sentence(kind: str, detail: ErrorDetails, here: Any, path: Path) -> tuple[str, str]:
@@ -369,18 +280,18 @@ def _sentence(kind: str, detail: ErrorDetails, here: Any, path: Path) -> tuple[s
     elif made is not None:
         message, hint = made(detail, here)
     else:
-        message, hint = detail["msg"], _DO.get(kind, "correct it")
+        message, hint = detail["msg"], DO.get(kind, "correct it")
     if not path:
         return message, "a plan begins with trialplate: 1; give a project's folder or its trialplate.yaml"
     key = path[-1]
     if kind == "literal_error":
-        message = _LITERALS.get(key, message)
+        message = LITERALS.get(key, message)
     is_name = len(path) == 2 and path[0] in ("models", "profiles", "scorers")
     if kind not in ("decimal_comma", "refused") and not is_name:
         of_a_rule = path[:2] == ("pass_mark", "rules") and "cases" in path
-        counted = (path[:2] == ("pass_mark", "evidence") or of_a_rule) and key in _EVIDENCE_HINTS
+        counted = (path[:2] == ("pass_mark", "evidence") or of_a_rule) and key in EVIDENCE_HINTS
         known = f"{path[-2]}[]" if isinstance(key, int) and len(path) > 1 else key
-        hints = _EVIDENCE_HINTS if counted else {**_HINTS, **_SCORER_HINTS} if path[0] == "scorers" else _HINTS
+        hints = EVIDENCE_HINTS if counted else {**HINTS, **SCORER_HINTS} if path[0] == "scorers" else HINTS
         hint = hints.get(known, hint)
     if isinstance(key, int):
         key = f"{path[-2]}[{key}]"

@@ -18,7 +18,6 @@ from trialplate.record.values import (
     Configuration,
     Limits,
     MatrixLine,
-    PassMark,
     PlanFile,
     PlanText,
     Pricing,
@@ -51,7 +50,7 @@ from trialplate.spec.resolve_tools import offered_tools
 from trialplate.spec.stand_in import script
 from trialplate.spec.vault import Vault
 
-__all__ = ["common", "configurations", "documents", "matrix_lines", "pass_mark", "price"]
+__all__ = ["common", "configurations", "documents", "matrix_lines", "price"]
 
 
 def matrix_lines(project: Project) -> tuple[MatrixLine, ...]:
@@ -267,24 +266,3 @@ def _stand_in(entry: StandInModel, model: str, project: Project, vault: Vault) -
     where = project.document.where(("models", model, "answers"))
     answers = script(entry.answers, project.texts, {case.id for case in project.cases}, where)
     return {"texts": (vault.text("answers", answers),)}, []
-
-
-def pass_mark(project: Project, made: Sequence[Configuration]) -> PassMark:
-    """Return the pass mark, the reference of its choice named as a configuration.
-
-    Raises:
-        SpecError: the reference is none, or a model that has several profiles here.
-    """
-    mark = project.author.pass_mark.resolved()
-    if mark.choose is None or mark.choose.against == "best":
-        return mark
-    wanted, where = mark.choose.against, project.document.where(("pass_mark", "choose", "against"))
-    names = [item.name for item in made]
-    named = [wanted] if wanted in names else [item.name for item in made if item.model == wanted]
-    if len(named) > 1:
-        raise SpecError(f'"{wanted}" has several profiles', where=where, hint=f"name one of {', '.join(named)}")
-    if not named:
-        raise SpecError(
-            f'there is no "{wanted}" to compare with', where=where, hint=suggestion(wanted, [*names, "best"])
-        )
-    return mark.replace(choose=mark.choose.replace(against=named[0]))

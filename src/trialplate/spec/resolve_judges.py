@@ -12,10 +12,11 @@ from typing import Any, NoReturn
 
 from trialplate.errors import SpecError
 from trialplate.record.frozen import Json
+from trialplate.record.matrix import FULLY
 from trialplate.record.values import PlanText
 from trialplate.spec.document import plain
 from trialplate.spec.helped_entries import JudgeScorer, SimilarityScorer
-from trialplate.spec.judge_words import DATA, FULLY, KNOWN_METRICS, PLACEHOLDER, PLACEHOLDERS, VERDICTS
+from trialplate.spec.judge_words import DATA, KNOWN_METRICS, PLACEHOLDER, PLACEHOLDERS, VERDICTS
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.project import Project
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from trialplate.record.frozen import Json
 from trialplate.record.matrix import attempt_key, mark_digest, narrow
+from trialplate.record.values import Baseline
 from trialplate.spec.added import NOTHING, AddedNames
 from trialplate.spec.bounds import AttemptBounds, HelperBounds
 from trialplate.spec.case_files import Fetch
 from trialplate.spec.freeze import freeze, plain_digest, portable_digest
 from trialplate.spec.limits import check_limits
-from trialplate.spec.project import load_project
+from trialplate.spec.project import Project, load_project
 
 __all__ = ["Validation", "validate"]
 
@@ -62,17 +64,23 @@ class Validation:
     warnings: tuple[str, ...]
 
 
-def validate(path: str | os.PathLike[str], fetch: Fetch | None = None, added: AddedNames = NOTHING) -> Validation:
+def validate(
+    path: str | os.PathLike[str],
+    fetch: Fetch | None = None,
+    added: AddedNames = NOTHING,
+    baseline: Callable[[Project], Baseline | None] = lambda project: None,
+) -> Validation:
     """Check everything about a plan that can be checked without running it.
 
     Args:
         path, fetch, added: as `load_project` takes them.
+        baseline: looks up the run that its rules compare with, in a ledger.
 
     Raises:
         SpecError: the plan cannot be used.
     """
     project = load_project(path, fetch, added)
-    frozen = freeze(project, bytes(32))
+    frozen = freeze(project, bytes(32), baseline=baseline(project))
     plan, matrix = frozen.plan, narrow(frozen.plan, None)
     opened = {commitment: opening.value for commitment, opening in frozen.openings.items()}
     cases = {case.id: case for case in project.cases}

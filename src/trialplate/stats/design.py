@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a design can show before it runs: chances to accept by counts, fixed or stopped early, and sizes of differences.
 
-A count plan decides by failures among the cases so far. `accept[i]` is how many failures or fewer accept after case
-i + 1, -1 if none do; `reject[i]` is how many or more reject. A quality is the share of cases that would pass, a defect
-rate is one less it. Everything here is exact for cases that pass or fail independently of each other with one chance.
+A count plan (`rules.sequential`) decides by failures among the cases so far. A quality is the share of cases that would
+pass, a defect rate is one less it. Everything here is exact for cases that pass or fail with one chance, independently.
 
-With how many cases a perfect run suffices, and how many failures are allowed, decide, and stand in `rules.bounds`.
+With how many cases a perfect run suffices, how many failures are allowed, and what a count plan comes to, decide, and
+stand in `rules.bounds` and `rules.sequential`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from __future__ import annotations
 from math import floor, log, sqrt
 from typing import Literal, NamedTuple
 
+from trialplate.rules.sequential import CountPlan
 from trialplate.rules.special import betainc, betaincinv, normal_quantile
 
 __all__ = [
-    "Characteristics",
-    "CountPlan",
     "Lines",
     "curtailed_plan",
-    "dp_plan",
     "miller_mde",
     "miller_n",
     "oc_binomial",
@@ -30,24 +28,6 @@ __all__ = [
     "sprt_plan",
     "wald_thresholds",
 ]
-
-
-class CountPlan(NamedTuple):
-    """Boundaries on the number of failures after the first, second, ... case."""
-
-    accept: tuple[int, ...]
-    reject: tuple[int, ...]
-
-
-class Characteristics(NamedTuple):
-    """What a count plan comes to at one defect rate."""
-
-    accept: float
-    reject: float
-    undecided: float
-    """The chance that all boundaries are passed without a decision."""
-    expected: float
-    """How many cases run on average."""
 
 
 class Lines(NamedTuple):
@@ -166,41 +146,6 @@ def sealed(n: int, c: int, passes: int, failures: int) -> Literal["pass", "fail"
     if min(passes, failures) < 0 or passes + failures > n:
         raise ValueError(f"{passes} and {failures} of {n} cases")
     return "fail" if failures > c else "pass" if passes >= n - c else None
-
-
-def dp_plan(plan: CountPlan, defect: float) -> Characteristics:
-    """Return the exact chances of a count plan, going through its cases one by one.
-
-    Args:
-        plan: if one list is shorter, its side decides no more from there on.
-        defect: the chance of a case to fail, in [0, 1].
-
-    Raises:
-        ValueError: a count would both accept and reject, or the defect rate is outside its range.
-
-    Source: Aroian 1968 (the direct method of sequential analysis).
-    """
-    if not 0 <= defect <= 1:
-        raise ValueError(f"a defect rate of {defect}")
-    running: dict[int, float] = {0: 1.0}
-    accepted = rejected = expected = 0.0
-    for index in range(max(len(plan.accept), len(plan.reject))):
-        low = plan.accept[index] if index < len(plan.accept) else -1
-        high = plan.reject[index] if index < len(plan.reject) else index + 2
-        if low >= high:
-            raise ValueError(f"after {index + 1} cases {high} failures would both accept and reject")
-        expected += sum(running.values())
-        after: dict[int, float] = {}
-        for failures, chance in running.items():
-            for number, part in ((failures, chance * (1 - defect)), (failures + 1, chance * defect)):
-                if number <= low:
-                    accepted += part
-                elif number >= high:
-                    rejected += part
-                else:
-                    after[number] = after.get(number, 0.0) + part
-        running = after
-    return Characteristics(accepted, rejected, sum(running.values()), expected)
 
 
 def miller_n(

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many cases a claim needs, what else the same trials could be spent on, and how soon a run can stop.
+"""How many cases a claim needs, and what else the same trials could be spent on.
 
-Source: docs/statistics.md; docs/adr/0053; Phatak and Bhatt 1967 (curtailed sampling).
+Source: docs/statistics.md; docs/adr/0053.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor
 from typing import NamedTuple
 
 from trialplate.rules.bounds import ROUNDING
 from trialplate.rules.special import betainc, normal_quantile
 from trialplate.stats.design import oc_binomial
 from trialplate.stats.draws import Binomial, Stream
-from trialplate.stats.operating import Demand, Operating, Sample, Shows, Unit
+from trialplate.stats.operating import Demand, Layout, Operating, Shows, Unit
 
-__all__ = ["MOST_CASES", "Alternative", "alternatives", "cases_for", "cases_for_pair", "expected_cases", "paired_power"]
+__all__ = ["MOST_CASES", "Alternative", "alternatives", "cases_for", "cases_for_pair", "paired_power"]
 
 MOST_CASES = 20_000
 """More cases are not looked for."""
@@ -71,55 +71,27 @@ def _allows(n: int, failures: int, bar: float, alpha: float) -> bool:
     if failures >= n or (n - failures) / n <= bar:
         return False
     if not failures:
-        return alpha ** (1 / n) - bar > ROUNDING
+        return bool(alpha ** (1 / n) - bar > ROUNDING)
     return betainc(n - failures, failures + 1, bar + ROUNDING) < alpha
 
 
-def alternatives(sample: Sample, demand: Demand, stream: Stream, truth: float) -> list[Alternative]:
+def alternatives(layout: Layout, demand: Demand, stream: Stream, truth: float) -> list[Alternative]:
     """Return what as many trials come to at one true rate, spent on more cases or on more repeats.
 
     Args:
-        sample: of units that are all alike, with as many cells as repeats.
+        layout: of units that are all alike, with as many cells as repeats.
         truth: of the same quantity as the demand.
     """
-    unit, n = sample.units[0], len(sample.units)
+    unit, n = layout.units[0], len(layout.units)
     trials = n * unit.cells
     found = []
     for repeats in sorted({*REPEATS, unit.cells}):
         cases = trials // repeats
         if cases < 2:
             continue
-        other = Sample((Unit(repeats, 1),) * cases, sample.icc)
+        other = Layout((Unit(repeats, 1),) * cases, layout.icc)
         found.append(Alternative(cases, repeats, Operating(other, demand, stream).chances(truth).accept))
     return found
-
-
-# ------------------------------------------------------------------------------------------------------- stopping
-
-
-def expected_cases(n: int, accept: int, reject: int, defect: float) -> float:
-    """Return after how many cases, on average, nothing that is missing could change what a rule comes to.
-
-    Args:
-        n: cases in all.
-        accept: so many failures or fewer accept; -1: none do.
-        reject: so many or more reject; what lies between is inconclusive, and may be certain early as well.
-        defect: the chance of a case to fail, in [0, 1].
-    """
-    running: dict[int, float] = {0: 1.0}
-    expected = 0.0
-    for index in range(1, n + 1):
-        expected += sum(running.values())
-        left = n - index
-        after: dict[int, float] = {}
-        for failures, chance in running.items():
-            for number, part in ((failures, chance * (1 - defect)), (failures + 1, chance * defect)):
-                most = number + left
-                sealed = most <= accept or number >= reject or (number > accept and most < reject)
-                if not sealed and part > 1e-15:
-                    after[number] = after.get(number, 0.0) + part
-        running = after
-    return expected
 
 
 # ------------------------------------------------------------------------------------------------ two side by side
@@ -135,37 +107,76 @@ def paired_power(n: int, margin: float, differing: float, alpha: float, differen
         alpha: the error of the bound.
         difference: how much better the first truly is, from -`differing` to `differing`.
     """
-    if differing <= 0:
-        return float(_enough(Shows((1 - margin) / 2, alpha, n), n, 0, 0))
     shows = Shows((1 - margin) / 2, alpha, n)
+    if not shows.reachable:
+        return 0.0
+    if differing <= 0:
+        return float(_enough(shows, n, 0, 0))
     better = (differing + difference) / (2 * differing)
     among = Binomial(n, min(differing, 1.0))
-    before, total, fewest = 0.0, 0.0, 0
-    for apart, below in enumerate([*among.sums, 1.0], among.first):
-        chance, before = below - before, below
-        if chance < RARE:
-            continue
-        while fewest <= apart and not _enough(shows, n, apart, fewest):
-            fewest += 1  # with one more case apart, and no more of them won, it is only harder
+    chances = _steps(among)
+    leads = _leads(shows, n, min(chances), max(chances))
+    total = 0.0
+    for apart, chance in chances.items():
+        fewest = max(-(-(apart + leads[apart]) // 2), 0)
         if fewest <= apart:
             total += chance * oc_binomial(apart, apart - fewest, 1 - better)
     return min(total, 1.0)
 
 
-def _enough(shows: Shows, n: int, apart: int, better: int) -> bool:
-    """Say whether winning so many of the cases that are apart shows it."""
-    mean = 0.5 + (2 * better - apart) / (2 * n)
-    if not shows.reachable or mean <= shows.threshold:
-        return False
-    return mean >= 1 or shows.exactly(mean, _worth(n, apart, better))
+def _steps(among: Binomial) -> dict[int, float]:
+    """Return the numbers that are worth counting, with their chances."""
+    found, before = {}, 0.0
+    for number, below in enumerate([*among.sums, 1.0], among.first):
+        if below - before >= RARE:
+            found[number] = below - before
+        before = below
+    return found
 
 
-def _worth(n: int, apart: int, better: int) -> float:
+def _leads(shows: Shows, n: int, first: int, last: int) -> dict[int, int]:
+    """Return, for each number of cases that are apart, by how many more of them the first must be the better one.
+
+    With more cases apart it is harder, so the lead never falls; where two numbers have one lead, all between have it.
+    """
+    found = {first: _lead(shows, n, first, floor((2 * shows.threshold - 1) * n))}
+    found[last] = _lead(shows, n, last, found[first])
+    open_ = [(first, last)]
+    while open_:
+        low, high = open_.pop()
+        if found[low] == found[high]:
+            found.update(dict.fromkeys(range(low, high), found[low]))
+        elif high - low > 1:
+            middle = (low + high) // 2
+            found[middle] = _lead(shows, n, middle, found[low])
+            open_ += [(low, middle), (middle, high)]
+    return found
+
+
+def _lead(shows: Shows, n: int, apart: int, least: int) -> int:
+    """Return the smallest lead, from `least` on, that shows it; more than all that are apart: none does."""
+    low, high, step = least - 1, least, 1
+    while not _enough(shows, n, apart, high):
+        low, high, step = high, high + step, 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _enough(shows, n, apart, middle) else (middle, high)
+    return high
+
+
+def _enough(shows: Shows, n: int, apart: int, lead: int) -> bool:
+    """Say whether such a lead among the cases that are apart, or all of them if it is more, shows it."""
+    mean = 0.5 + lead / (2 * n)
+    if mean >= 1:
+        return True
+    return mean > shows.threshold and shows.exactly(mean, _worth(n, max(apart, abs(lead)), lead))
+
+
+def _worth(n: int, apart: int, lead: int) -> float:
     """Return how many independent trials n paired cases are worth; `rules.bounds.guarded` has the formula."""
-    mean = 0.5 + (2 * better - apart) / (2 * n)
-    centre = (n * mean + 1) / (n + 2)
-    ties = n - apart
-    spread = ties * (0.5 - centre) ** 2 + better * (1 - centre) ** 2 + (apart - better) * centre**2
+    centre = (n / 2 + lead / 2 + 1) / (n + 2)
+    spread = (n - apart) * (0.5 - centre) ** 2
+    spread += (apart + lead) / 2 * (1 - centre) ** 2 + (apart - lead) / 2 * centre**2
     spread += (1 - centre) ** 2 + centre**2
     return n * max(1.0, centre * (1 - centre) / (spread / (n + 2)))
 
@@ -179,7 +190,7 @@ def cases_for_pair(margin: float, differing: float, alpha: float, power: float) 
         return None
     wanted = normal_quantile(power) - normal_quantile(alpha)
     n = (wanted / margin) ** 2 * differing
-    for _ in range(3):
+    for _ in range(2):
         if n > MOST_CASES:
             return None
         n = max(n, 4.0)
@@ -192,7 +203,7 @@ def cases_for_pair(margin: float, differing: float, alpha: float, power: float) 
             return None
     low = high
     while low > 1 and paired_power(low, margin, differing, alpha) >= power:
-        low, high = int(0.97 * low) - 1, low
+        low, high = max(int(0.985 * low) - 1, 1), low
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if paired_power(middle, margin, differing, alpha) >= power else (middle, high)

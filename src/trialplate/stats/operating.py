@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a rule comes to, and how often, if a configuration truly has a certain rate: its operating curve.
 
-A `Sample` says what is asked: units, each with its cells and its weight. An `Operating` is a rule over a sample. Three
+A `Layout` says what is asked: units, each with its cells and its weight. An `Operating` is a rule over a layout. Three
 ways lead to its chances:
 
 - one pass or fail a unit, all alike: by counts, exactly;
@@ -29,7 +29,7 @@ from trialplate.rules.special import betainc
 from trialplate.stats.design import oc_binomial, oc_quality_at
 from trialplate.stats.draws import Binomial, Stream, beta_binomial, powers_of
 
-__all__ = ["DRAWS", "Chances", "Demand", "Operating", "Sample", "Shows", "Unit"]
+__all__ = ["DRAWS", "Chances", "Demand", "Operating", "Layout", "Shows", "Unit"]
 
 DRAWS = 4000
 """Outcomes drawn for each true rate: a chance of a half is then within 1.6 points in 19 of 20 tables."""
@@ -38,7 +38,7 @@ MOST_STRATA = 4
 GRID = 512
 """Steps of the mean between which a frontier is looked up."""
 MOST_TRIALS = 1e12
-"""No sample is worth more independent trials."""
+"""No layout is worth more independent trials."""
 
 
 class Unit(NamedTuple):
@@ -69,7 +69,7 @@ class Demand(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sample:
+class Layout:
     """The units of a design, and how much the cells of one resemble each other."""
 
     units: tuple[Unit, ...]
@@ -88,7 +88,12 @@ class Sample:
     @property
     def counts(self) -> bool:
         """Say whether it is no more than a number of passes."""
-        return len(self.strata) == 1 and (self.units[0].cells == 1 or self.icc >= 1)
+        return self.alike and (self.units[0].cells == 1 or self.icc >= 1)
+
+    @property
+    def alike(self) -> bool:
+        """Say whether all units are of one kind."""
+        return len(self.strata) == 1
 
     @property
     def cases(self) -> float:
@@ -110,7 +115,7 @@ class Shows:
     def __init__(self, threshold: float, alpha: float, cases: float) -> None:
         """Take a floor, the error, and how many units of one weight there are."""
         self.threshold, self.alpha, self.cases = threshold, alpha, cases
-        self.reachable = alpha ** (1 / cases) - threshold > ROUNDING
+        self.reachable = bool(alpha ** (1 / cases) - threshold > ROUNDING)
         self._ends: dict[int, tuple[float, float]] = {}
 
     def shows(self, mean: float, trials: float) -> bool:
@@ -157,16 +162,16 @@ class Shows:
 
 
 class Operating:
-    """A rule over a sample."""
+    """A rule over a layout."""
 
-    def __init__(self, sample: Sample, demand: Demand, stream: Stream) -> None:
+    def __init__(self, layout: Layout, demand: Demand, stream: Stream) -> None:
         """Take a rule; nothing is worked out before it is asked for.
 
         Args:
-            sample: at least one unit.
+            layout: at least one unit.
             stream: from which outcomes are drawn, if it comes to that.
         """
-        self.sample, self.demand, self.stream = sample, demand, stream
+        self.layout, self.demand, self.stream = layout, demand, stream
         bar = demand.threshold
         self.bar = bar if demand.floor else 1 - bar
         self._known: dict[float, Chances] = {}
@@ -185,7 +190,7 @@ class Operating:
         """
         if self.counts is not None:
             accept, _ = self.counts
-            n = len(self.sample.units)
+            n = len(self.layout.units)
             if accept < 0:
                 return None
             rate = 1.0 if accept >= n else 1 - oc_quality_at(n, accept, chance)
@@ -195,13 +200,13 @@ class Operating:
 
     @cached_property
     def counts(self) -> tuple[int, int] | None:
-        """How many failures at most accept (-1: none do), and how many at least reject; None if it is no matter of that.
+        """How many failures at most accept (-1: none do), and how many at least reject; None where that does not tell.
 
         Units that do not pass are counted, or that pass, under a ceiling.
         """
-        if not self.sample.counts:
+        if not self.layout.counts:
             return None
-        n, alpha = len(self.sample.units), self.demand.alpha
+        n, alpha = len(self.layout.units), self.demand.alpha
         if alpha is None:
             most = floor(n * (1 - self.bar))
             return most, most + 1
@@ -209,20 +214,25 @@ class Operating:
         most_passing = max_failures(n, float(1 - self.bar), alpha)
         return -1 if most_failing is None else most_failing, n + 1 if most_passing is None else n - most_passing
 
+    @property
+    def drawn(self) -> bool:
+        """Say whether its chances are those of drawn outcomes, and not exact."""
+        return self.counts is None and (self.demand.alpha is not None or len(self.layout.strata) > MOST_STRATA)
+
     @cached_property
     def reachable(self) -> bool:
         """Say whether a perfect run would be accepted."""
         if self.demand.alpha is None:
-            return self.bar <= 1
-        return Shows(float(self.bar), self.demand.alpha, self.sample.cases).reachable
+            return True
+        return Shows(float(self.bar), self.demand.alpha, self.layout.cases).reachable
 
     def _chances(self, rate: float) -> Chances:
         if self.counts is not None:
             accept, reject = self.counts
-            n = len(self.sample.units)
+            n = len(self.layout.units)
             yes, no = oc_binomial(n, accept, 1 - rate), oc_binomial(n, n - reject, rate)
             return Chances(yes, max(1 - yes - no, 0.0) if reject > accept + 1 else 0.0, no)
-        if self.demand.alpha is None and len(self.sample.strata) <= MOST_STRATA:
+        if not self.drawn:
             yes = self._summed(rate)
             return Chances(yes, 0.0, 1 - yes)
         return self._drawn(rate)
@@ -256,7 +266,7 @@ class Operating:
 
     def _guess(self, chance: float) -> float:
         """Return about where the quality lies, by as many independent trials as the units are worth."""
-        worth = sum(unit.cells / (1 + (unit.cells - 1) * self.sample.icc) for unit in self.sample.units)
+        worth = sum(unit.cells / (1 + (unit.cells - 1) * self.layout.icc) for unit in self.layout.units)
         n = max(round(worth), 1)
         if self.demand.alpha is None:
             most: int | None = floor(n * (1 - self.bar))
@@ -271,7 +281,7 @@ class Operating:
     @cached_property
     def _scale(self) -> int:
         """In how many parts weight one is counted, so that every sum is a whole number."""
-        return lcm(*(Fraction(unit.weight, unit.cells).denominator for unit, _ in self.sample.strata))
+        return lcm(*(Fraction(unit.weight, unit.cells).denominator for unit, _ in self.layout.strata))
 
     def _step(self, unit: Unit) -> int:
         """Return what one passing cell of a unit adds to the sum."""
@@ -280,8 +290,8 @@ class Operating:
     def _summed(self, rate: float) -> float:
         """Return the chance that the mean reaches the threshold, from the distribution of the sum."""
         sums: dict[int, float] = {0: 1.0}
-        for unit, number in self.sample.strata:
-            first, chances = powers_of(beta_binomial(unit.cells, rate, self.sample.icc), number)
+        for unit, number in self.layout.strata:
+            first, chances = powers_of(beta_binomial(unit.cells, rate, self.layout.icc), number)
             step = self._step(unit)
             after: dict[int, float] = {}
             for total, chance in sums.items():
@@ -289,7 +299,7 @@ class Operating:
                     key = total + place * step
                     after[key] = after.get(key, 0.0) + chance * item
             sums = after
-        least = ceil(self.bar * self.sample.weight * self._scale)
+        least = ceil(self.bar * self.layout.weight * self._scale)
         return min(sum(chance for total, chance in sums.items() if total >= least), 1.0)
 
     def _drawn(self, rate: float) -> Chances:
@@ -297,7 +307,7 @@ class Operating:
         draws = self.stream.draws
         totals, firsts, seconds = [0] * draws, [0.0] * draws, [0.0] * draws
         column = 0
-        for unit, number in self.sample.strata:
+        for unit, number in self.layout.strata:
             passes, squares, column = self._outcomes(unit, number, rate, column)
             step, w2 = self._step(unit), unit.weight**2
             by_one, by_two = w2 / unit.cells, w2 / unit.cells**2
@@ -306,7 +316,7 @@ class Operating:
                 firsts[draw] += by_one * passes[draw]
                 seconds[draw] += by_two * squares[draw]
         if self.demand.alpha is None:
-            least = ceil(self.bar * self.sample.weight * self._scale)
+            least = ceil(self.bar * self.layout.weight * self._scale)
             yes = sum(total >= least for total in totals) / draws
             return Chances(yes, 0.0, 1 - yes)
         return self._judged(totals, firsts, seconds)
@@ -317,7 +327,7 @@ class Operating:
         Args:
             column: the first column of the stream to use; the next free one is returned with them.
         """
-        chances = beta_binomial(unit.cells, rate, self.sample.icc)
+        chances = beta_binomial(unit.cells, rate, self.layout.icc)
         if number > unit.cells:
             return (*self._by_level(chances, number, column), column + unit.cells)
         draws = self.stream.draws
@@ -356,14 +366,14 @@ class Operating:
     @cached_property
     def _tests(self) -> tuple[Shows, Shows]:
         """Whether a mean shows the threshold, and whether what is left of it shows that it is missed."""
-        alpha, cases = self.demand.alpha or 0.05, self.sample.cases
+        alpha, cases = self.demand.alpha or 0.05, self.layout.cases
         return Shows(float(self.bar), alpha, cases), Shows(float(1 - self.bar), alpha, cases)
 
     def _judged(self, totals: Sequence[int], firsts: Sequence[float], seconds: Sequence[float]) -> Chances:
         """Hold the bounds of drawn outcomes to the threshold; `rules.bounds.guarded` has the formula."""
         holds, fails = self._tests
-        units, weight, cases = len(self.sample.units), self.sample.weight, self.sample.cases
-        squared = sum(unit.weight**2 for unit in self.sample.units)
+        units, weight, cases = len(self.layout.units), self.layout.weight, self.layout.cases
+        squared = sum(unit.weight**2 for unit in self.layout.units)
         pseudo, bar, scale = weight / units, float(self.bar), self._scale
         accepted = rejected = 0
         for total, first, second in zip(totals, firsts, seconds, strict=True):

@@ -50,6 +50,9 @@ class CellChecks:
         self.prices: dict[str | None, Pricing | None] = {item.name: item.pricing for item in plan.helpers}
         self.helped = {case: [s for s in scorers if s.helper] for case, scorers in applicable.items()}
         self.derivable = {case: all(s.type in PASS_FAIL_TYPES for s in scorers) for case, scorers in applicable.items()}
+        self.classes = {case.id: case.classes for case in plan.test_set.cases if case.classes}
+        self.numbers = {(name, number) for classes in self.classes.values() for name, number in classes.items()}
+        """Every class of every metric: of an answer that is none of them nothing is said."""
         self.sessions = 1
         """Times the run was opened."""
         self.request_ids: set[int] = set()
@@ -122,19 +125,24 @@ class CellChecks:
         allowed = may_be_incompatible(self.configurations[body.trial[0]])
         return body == bare and (body.cause == "budget" or (body.cause == "incompatible" and allowed))
 
-    def finish(self, closed: RunClose | None, selection: str) -> None:
-        """Say what was checked, once the last line is read."""
-        absent = self.matrix.size - len(self.board.cells)
+    def finish(self, closed: RunClose | None, selection: str, not_needed: int = 0) -> None:
+        """Say what was checked, once the last line is read.
+
+        Args:
+            not_needed: absent trials that a stop rule accounts for.
+        """
+        absent = self.matrix.size - len(self.board.cells) - not_needed
         cells = self.board.cells.values()
         undecided = sum(1 for cell in cells if cell.running or (cell.outcome == "skipped" and not cell.settled))
-        if closed is not None and closed.complete and (absent or undecided):
+        if closed is not None and closed.complete and (absent > 0 or undecided):
             self.report.found("MATRIX-INCOMPLETE", f"says it is complete; {absent + undecided} trials have no outcome")
         planned = f"{self.matrix.size} planned trials" + (" of a pilot" if selection == "pilot" else "")
         dangling = sum(1 for cell in cells if cell.retrying and not cell.running)
         if closed is not None and closed.complete and dangling:
             message = f"says it is complete; {dangling} trials ended in an attempt that was to be tried again"
             self.report.found("ATTEMPT-ORDER", message)
-        self.report.passed("V11", f"{len(self.board.cells)} of {planned} began, none other did")
+        stopped = f"; {not_needed} were not needed" if not_needed else ""
+        self.report.passed("V11", f"{len(self.board.cells)} of {planned} began, none other did{stopped}")
         self.report.passed(
             "V12", f"{counted(self.board.attempts, 'attempt')}, numbered in order; none follows a decided one"
         )
@@ -180,9 +188,21 @@ class CellChecks:
         doubled = len(given) < len(values) + len(body.unknown)
         if doubled or (given != wanted and (scored or not given <= wanted)) or (values and not scored):
             self.report.found("CELL-VALUE", f"{_name(body)}: its metrics are not those of its scorers", where)
+        if body.said or body.trial[1] in self.classes:
+            self._classes(body, values, where)
         problem = self._verdict_problem(body, values)
         if problem:
             self.report.found("CELL-VERDICT", f"{_name(body)}: {problem}", where)
+
+    def _classes(self, body: TrialEnd, values: dict[str, int | None], where: str) -> None:
+        """V17: of an answer that was scored it says which class it named, and that is right or wrong as the metric."""
+        classes = self.classes.get(body.trial[1], {})
+        scored = {name for name in classes if name in values and body.cause in (None, "scorer")}
+        right = {name for name in scored if values[name] == MICRO}
+        named = {name for name in scored if body.said.get(name) == classes[name]}
+        if body.said.keys() - scored or right != named or set(body.said.items()) - self.numbers:
+            message = f"{_name(body)}: the classes that it is said to have named are not what its metrics say"
+            self.report.found("CELL-VALUE", message, where)
 
     def _verdict_problem(self, body: TrialEnd, values: dict[str, int | None]) -> str | None:
         """Return what the outcome contradicts, if anything."""

@@ -28,6 +28,8 @@ __all__ += ["public_text"]
 
 MAX_LINE = MAX_BLOB = 64 * 1024 * 1024
 _ASKED = frozenset({"input", "files", "trace"})
+_UNIT = re.compile(r"meta\.[A-Za-z0-9][A-Za-z0-9._:@+-]{0,63}")
+"""What a mark counts cases by: a key that its author shows."""
 SHORTEST_LEAK = 16
 """Shorter texts (yes, 42, Paris) stand in the open by chance."""
 
@@ -98,16 +100,18 @@ def _check_openings(
     missing = set(record.commitments)
     of_plan = set(plan_commitments(record.plan))
     cases = {case.commitment: case for case in record.plan.test_set.cases}
-    asked = {case.asked for case in record.plan.test_set.cases}
+    said = {item for case in record.plan.test_set.cases for item in (case.asked, case.unit)}
     asks: dict[str | None, Json] = {}
+    shares: dict[str, Json] = {}
     unused = opened = 0
     for commitment, value in openings(record.folder, shown):
         opened += commitment in missing
         unused += commitment not in missing
         missing.discard(commitment)
         if commitment in cases:
-            asks[commitment] = _check_case(cases[commitment], value, record, settled, report)
-        if commitment in asked:
+            held = _check_case(cases[commitment], value, record, settled, report)
+            asks[commitment], shares[commitment] = held.asked, _unit_of(held, record.plan.pass_mark.unit)
+        if commitment in said:
             asks[commitment] = value
         leaked = None if commitment in public else leaks.of(value, of_plan=commitment in of_plan)
         if leaked is not None:
@@ -116,6 +120,8 @@ def _check_openings(
     for case in record.plan.test_set.cases:
         if asks.keys() >= {case.asked, case.commitment} and asks[case.asked] != asks[case.commitment]:
             report.found("CONTENT-MISMATCH", f"case {case.id} does not ask what its plan says that it asks", shown)
+        if case.unit in asks and case.commitment in shares and asks[case.unit] != shares[case.commitment]:
+            report.found("CONTENT-MISMATCH", f"case {case.id} is not of the unit that its plan says", shown)
     if missing:
         report.found("CONTENT-MISSING", f"{len(missing)} commitments are opened by nothing", f"{shown}/content.jsonl")
     if unused:
@@ -125,14 +131,14 @@ def _check_openings(
 
 def _check_case(
     case: PlanCase, value: Json, record: RecordView, settled: Set[tuple[str, str, bool]], report: Report
-) -> Json:
+) -> Case:
     """Check that plan and record say of a case what the committed case says, since rules go by it.
 
     Args:
         settled: configurations and cases of the record's trials, and whether they are incompatible.
 
     Returns:
-        What it asks.
+        The committed case.
     """
     shown = f"runs/{record.run_id}"
     held = codec.decode(Case, value, f"{shown}: case {case.id}")
@@ -145,7 +151,13 @@ def _check_case(
             said = "left out as incompatible, and there is nothing" if asked else "asked, and there is something"
             message = f"{item.name} {case.id}: {said} that it does not take"
             report.found("CELL-VALUE", message, f"{shown}/record.jsonl")
-    return held.asked
+    return held
+
+
+def _unit_of(case: Case, unit: str) -> Json:
+    """Return what a case's unit is the commitment to: the key of `meta` and what it holds."""
+    key = unit.removeprefix("meta.")
+    return [key, case.meta.get(key)]
 
 
 class _Leaks:
@@ -181,7 +193,8 @@ def _ends_in_newline(path: Path) -> bool:
 
 def public_commitments(plan: Plan) -> set[str | None]:
     """Return the commitments to what stands in the open: the cases of a public test set."""
-    return {item for case in plan.test_set.cases if case.opening is not None for item in (case.commitment, case.asked)}
+    shown = [case for case in plan.test_set.cases if case.opening is not None]
+    return {item for case in shown for item in (case.commitment, case.asked, case.unit)}
 
 
 def public_text(plan: Plan, ledger: LedgerView | None) -> str:
@@ -193,7 +206,7 @@ def public_text(plan: Plan, ledger: LedgerView | None) -> str:
     found += _strings(codec.to_json(plan.replace(test_set=plan.test_set.replace(cases=()))))
     for entry in ledger.entries if ledger is not None else ():
         found += _strings(codec.to_json(entry.body))
-    return "\n".join(text for text in found if len(text) >= SHORTEST_LEAK)
+    return "\n".join(text for text in found if len(text) >= SHORTEST_LEAK and not _UNIT.fullmatch(text))
 
 
 def leak_in(text: str, ids: Set[str] = frozenset()) -> Callable[[Json], str | None]:

@@ -10,8 +10,8 @@ from trialplate.record import codec
 from trialplate.record.decisions import Choice, Contender, CopyResult, Decision, RuleResult
 from trialplate.record.frozen import Json
 from trialplate.record.values import Choose, PassMark, Rule
+from trialplate.rules.mark_shape import has_bounds
 from trialplate.rules.outlook import Outlooks
-from trialplate.rules.shape import has_bounds
 from trialplate.verify.findings import Report, counted
 from trialplate.verify.gate import attempt_text
 from trialplate.verify.rule_text import (

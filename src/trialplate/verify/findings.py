@@ -34,7 +34,10 @@ CHECKS = {
     "V19": "decisions re-derived",
     "V20": "assurance level",
     "V21": "answers scored again",
+    "V22": "judges and the people who checked them",
 }
+WHERE_ASKED = ("V21", "V22")
+"""Checks that are told of only where they were made: of answers scored again, of judges that were checked."""
 
 _RESTORE = "restore the file from a copy you trust, or treat the run as worthless"
 _ASK = "ask the signer for the file as it was written; do not repair it by hand"
@@ -88,6 +91,7 @@ CODES = {
     "MARK-AFTER-RESULTS": ("V08", "commit the pass mark, then run again"),
     "TESTSET-AFTER-RESULTS": ("V08", "commit the test set, then run again"),
     "COMMIT-MISSING": ("V08", _ASK),
+    "BASELINE": ("V08", "ask the signer why; a mark can only name a run that ended before it, as it then was"),
     "RUN-NOT-IN-LEDGER": ("V09", "put the run back beside the ledger that started it"),
     "START-MISMATCH": ("V09", _ASK),
     "START-PROOF": ("V09", _ASK),
@@ -95,6 +99,8 @@ CODES = {
     "RUN-REWRITTEN": ("V10", "treat the run as worthless: its record was changed after the ledger pinned it"),
     "MATRIX-UNPLANNED": ("V11", _ASK),
     "MATRIX-INCOMPLETE": ("V11", "ask for the missing trials; a record that says it is complete lacks them"),
+    "STOP-ORDER": ("V11", "treat the run as worthless: what is missing is not what its mark's stop rule leaves out"),
+    "STOP-UNSEALED": ("V11", "do not rely on this run: it was ended before its mark allowed it; ask the signer why"),
     "RUN-UNFINISHED": (
         "V11",
         "wait if it is still going on; else `trialplate resume` it, or waive it and start another",
@@ -119,7 +125,12 @@ CODES = {
     "MARK-LOOSER": ("V18", "ask why less is asked for than an earlier mark for this test set did"),
     "MARK-AFTER-RUNS": ("V18", "ask why the mark was changed once results on these cases were known"),
     "ATTEMPT-RECORD": ("V18", "verify that run by itself, and restore its record or waive it"),
+    "BASELINE-RECORD": ("V18", "verify the baseline by itself, and restore its record, or commit a mark with another"),
+    "BASELINE-MISSING": ("V18", "put the baseline's folder back, or commit a mark with another baseline and run again"),
+    "BASELINE-DOUBTFUL": ("V18", "ask why this run is what others are held to; `baseline set` names another"),
     "RESCORE": ("V21", "do not rely on this record: its verdicts are not those of its answers; ask the signer why"),
+    "JUDGE-SHEET": ("V22", "do not rely on these grades: ask the signer which answers were graded, and of which run"),
+    "JUDGE-CHECK": ("V22", "do not rely on these grades; grade the sheet again with `trialplate judge-check score`"),
     "DECISION": ("V19", "do not rely on the stated decision; run `trialplate gate` again"),
 }
 """Every finding code: the check it belongs to, and the one thing to do."""
@@ -189,8 +200,10 @@ class Report:
 
     @property
     def checks(self) -> list[str]:
-        """Return the numbers of the checks that are told of: all, but V21 only where it was asked for."""
-        return [item for item in CHECKS if item != "V21" or item in self.skipped or self.status(item) != "SKIP"]
+        """Return the numbers of the checks that are told of: all, but some only where they were made or asked for."""
+        return [
+            item for item in CHECKS if item not in WHERE_ASKED or item in self.skipped or self.status(item) != "SKIP"
+        ]
 
     @property
     def holds(self) -> bool:

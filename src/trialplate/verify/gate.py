@@ -9,23 +9,27 @@ size it then had.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from trialplate.errors import UsageError, nearest
 from trialplate.record.decisions import AttemptResult, Decision
-from trialplate.record.entries import CommitPassMark, RunConfiguration, RunStart
+from trialplate.record.entries import CommitPassMark, RunClose, RunConfiguration, RunStart
 from trialplate.rules.attempts import combine, number_of
 from trialplate.rules.cells import Board
-from trialplate.rules.circumstances import Circumstances
+from trialplate.rules.circumstances import Circumstances, Former
 from trialplate.rules.fitting import alike, fitted, kept
 from trialplate.rules.loosening import looser
+from trialplate.rules.mark_shape import has_bounds
 from trialplate.rules.outlook import Outlooks, outlooks
 from trialplate.rules.passmark import Evaluation, evaluate, evaluate_all
-from trialplate.rules.shape import has_bounds
+from trialplate.verify.baselines import doubts_of, former_of, lacks_it, missed_it, with_stated
 from trialplate.verify.findings import Finding, Report, counted
+from trialplate.verify.judges import JudgeChecks, as_stated
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
 from trialplate.verify.other_runs import OtherRuns
 from trialplate.verify.record_view import RecordView, board_at, read_record
+from trialplate.verify.stop_checks import check_settled, stop_of
 
 __all__ = ["Gate", "Others", "attempt_text", "configuration_named"]
 
@@ -84,6 +88,7 @@ class Gate:
         self.beside = OtherRuns(ledger, record, runs)
         self._results: dict[tuple[int, int | None, bool], dict[str, Evaluation]] = {}
         """Own results by configuration, at a size of the record and as of a ledger entry: each is asked for often."""
+        self.judges = JudgeChecks(ledger, record, self._other, report)
         self._gates: dict[str, Gate] = {}
         """Gates of other runs."""
 
@@ -107,7 +112,8 @@ class Gate:
         end = self.ledger.end_of(record.run_id, before)
         finished = end is not None and end.body.size == size and closed is not None and closed.complete
         attempts = tuple(self._attempts(configuration, before, stated))
-        own = self._own(configuration, size, before, stated, finished=finished, board=board)
+        own = self._own(configuration, size, before, stated, finished=finished, found=(board, closed))
+        stop, not_needed = record.plan.pass_mark.stop, stop_of(record, closed)[1]
         rule = record.plan.pass_mark.attempts
         decision, reasons = combine(own.decision, own.reasons, attempts, rule, record.run_id, self.beside.later)
         if start.selection == "pilot":
@@ -127,6 +133,7 @@ class Gate:
             rules=own.rules,
             attempts=attempts,
             attempt=self._stated_number(attempts, configuration, before, stated),
+            stopped=stop.mode if stop is not None and not_needed.get(configuration) else None,
             choice=own.choice,
         )
 
@@ -148,10 +155,35 @@ class Gate:
         chosen = [item for item in found if item.choice is not None and item.choice.chosen == item.configuration]
         return tuple(chosen) or found
 
+    def check_stop(self) -> None:
+        """V11: what the run did not need, no answer could have changed a decision by; as things stood when it ended."""
+        if self.record.closed is None or not self.record.closed.not_needed:
+            return
+        before = None if self.record.end is None else self.record.end.seq
+        given = self.circumstances(before)
+        check_settled(self.record, self.record.board, given, self.report)
+
+    @cached_property
+    def former(self) -> Former | None:
+        """The baseline of the mark."""
+        mark = self.record.plan.pass_mark
+        return former_of(mark, lambda run_id: self._other(run_id, "BASELINE-RECORD"), self.report)
+
+    def check_baseline(self) -> None:
+        """V18: whether the run that the mark compares with is here, and what a reader should know of it."""
+        named = self.record.plan.pass_mark.baseline
+        if named is None:
+            return
+        if self.former is None:
+            message = f"the baseline {named.run_id} is not here, or cannot be used: what rests on it is inconclusive"
+            self.report.found("BASELINE-MISSING", message, note=True)
+        for told in doubts_of(self.ledger, named, [*self.record.matrix.counts]):
+            self.report.found("BASELINE-DOUBTFUL", told, note=True)
+
     def outlooks(self, configuration: str) -> Outlooks:
         """Return what would turn the rules for a configuration, as of now: for whoever shows its decision."""
         record = self.record
-        given = self._circumstances(None, None, finished=True)
+        given = self.circumstances()
         return outlooks(record.plan, record.matrix, configuration, record.board, given)
 
     def check_decisions(self) -> None:
@@ -222,6 +254,10 @@ class Gate:
             return
         seen, self.beside.unseen = self.beside.unseen, set()
         derived = whole = self._decide(stated.configuration, entry.seq, stated)
+        mark = self.record.plan.pass_mark
+        if mark.baseline is not None and self.former is None and not missed_it(stated):
+            self.beside.unseen.add(mark.baseline.run_id)
+            derived = whole = with_stated(whole, stated, mark)
         without, self.beside.unseen = bool(self.beside.unseen), self.beside.unseen | seen
         if stated.cut is not None and without:
             # What it knew of runs that are not here may be cut out of it: all else is held to the record.
@@ -231,6 +267,8 @@ class Gate:
             derived = derived.replace(**{name: getattr(stated, name) for name in told}) if fair else derived
         elif stated.cut is not None:
             derived = fitted(whole)
+        if self.judges.missing:
+            derived = as_stated(stated, derived, self.record.plan.pass_mark)
         if not alike(stated, derived):
             wrong = [name for name, value in stated.__dict__.items() if value != getattr(derived, name)]
             said = f"{stated.configuration} is stated {stated.decision}"
@@ -273,6 +311,11 @@ class Gate:
             self.beside.unseen.add(other.run_id)  # which attempt it was rests on plans that are not here
             return said[0]
         own = gate._own(same.name, end.body.size, before, None, finished=True)
+        named = view.plan.pass_mark.baseline
+        if named is not None and lacks_it(own):  # else to remove its baseline would undo its rejection
+            if said or (stated is not None and stated.cut is not None):
+                self.beside.unseen.add(named.run_id)
+            return said[0] if said else found
         return found.replace(status="decided", size=end.body.size, decision=own.decision)
 
     def _gate_of(self, view: RecordView) -> Gate:
@@ -291,31 +334,45 @@ class Gate:
         stated: Decision | None,
         *,
         finished: bool,
-        board: Board | None = None,
+        found: tuple[Board, RunClose | None] | None = None,
     ) -> Evaluation:
-        """Return a configuration's own result in this run, as of a ledger entry; worked out once."""
+        """Return a configuration's own result in this run, as of a ledger entry; worked out once.
+
+        Args:
+            found: what the record's first `size` lines fold into, where that is known.
+        """
         view = self.record
         made = self._results.setdefault((size, before, finished), {})
         if name in made:
             return made[name]
-        if board is None:
-            board = view.board if size == view.size else board_at(view.folder, view.plan, size)[0]
-        given = self._circumstances(before, stated, finished=finished)
+        if found is None:
+            found = (view.board, view.closed) if size == view.size else board_at(view.folder, view.plan, size)
+        board, closed = found
+        order, not_needed = stop_of(view, closed)
+        given = self.circumstances(before, stated, finished=finished).replace(order=order, not_needed=not_needed)
         if view.plan.pass_mark.choose is None:
             made[name] = evaluate(view.plan, view.matrix, name, board, given)
         else:
             made.update(evaluate_all(view.plan, view.matrix, board, given))
         return made[name]
 
-    def _circumstances(self, before: int | None, stated: Decision | None, *, finished: bool) -> Circumstances:
-        """Return what surrounds the cells of this run, as of a ledger entry."""
+    def circumstances(
+        self, before: int | None = None, stated: Decision | None = None, *, finished: bool = True
+    ) -> Circumstances:
+        """Return what surrounds the cells of this run, as of a ledger entry; but for what its own record says."""
         start, mark = self.record.start, self.record.plan.pass_mark
         attempts = {}
         if has_bounds(mark):
             attempts = {item.name: self.beside.number(item.name, before, stated) for item in start.configurations}
-        return Circumstances(selection=start.selection, finished=finished, attempts=attempts)
+        former = None if missed_it(stated) else self.former
+        grades = self.judges.grades(before)
+        if stated is not None:
+            self.beside.unseen |= self.judges.missing
+        return Circumstances(
+            selection=start.selection, finished=finished, attempts=attempts, grades=grades, baseline=former
+        )
 
-    def _other(self, run_id: str) -> RecordView | None:
+    def _other(self, run_id: str, code: str = "ATTEMPT-RECORD") -> RecordView | None:
         """Return another run's record, verified once; a record that does not hold is a finding of this one."""
         if run_id == self.record.run_id:
             return self.record
@@ -326,7 +383,7 @@ class Gate:
             self.others[run_id] = (read_record(self.runs / run_id, self.ledger, report), report)
         view, report = self.others[run_id]
         for item in report.findings:
-            told = Finding("ATTEMPT-RECORD", f"{item.code}: {item.message}", item.where or f"runs/{run_id}")
+            told = Finding(code, f"{item.code}: {item.message}", item.where or f"runs/{run_id}")
             if not item.note and told not in self.report.findings:
                 self.report.findings.append(told)
         return view

@@ -26,7 +26,8 @@ from trialplate.record.entries import (
 from trialplate.record.frozen import Value
 from trialplate.record.note import PublicKey, parse_key
 from trialplate.record.values import EntryRef
-from trialplate.rules.shape import mark_problems
+from trialplate.rules.mark_shape import mark_problems
+from trialplate.verify.baseline_entries import check_baselines
 from trialplate.verify.findings import Report, counted
 from trialplate.verify.known import Known
 from trialplate.verify.log_file import MAX_NOTE, LogFile, Signed, claimed_size, read_checkpoint, read_small, typed_entry
@@ -152,6 +153,7 @@ def read_ledger(folder: Path, reader: Reader, report: Report) -> LedgerView | No
     _check_rollback(view, log, reader, report)
     _check_commits(view, report)
     _check_runs(view, report)
+    check_baselines(view, report)
     return view
 
 

@@ -9,6 +9,7 @@
     V10 V15       the record still has every root that the ledger pinned, and ends as it says
     V11-V14 V17   the trials are the planned ones, in order, and say what follows from them
     V16           what opens the private parts matches, and nothing private stands in the open
+    V22           which answers people graded to check a judge, where they did
     V18 V19       the other attempts, and every decision derived again
 
 Nothing is written, run, scored or fetched. A check that could not be made is SKIP, with the reason.
@@ -26,6 +27,7 @@ from trialplate.record.note import parse_checkpoint
 from trialplate.verify.content import check_content
 from trialplate.verify.findings import Report
 from trialplate.verify.gate import Gate, Others
+from trialplate.verify.judges import check_judge_entries
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView, Reader, read_ledger
 from trialplate.verify.locate import Found
 from trialplate.verify.log_file import MAX_NOTE, LogFile, Signed, read_checkpoint, read_small
@@ -56,6 +58,8 @@ def verify(found: Found, reader: Reader, others: Others | None = None) -> Verifi
         done.ledger = read_ledger(found.ledger, reader, report)
     elif found.run is not None:
         done.ledger = _from_record(found.run, reader, report)
+    if done.ledger is not None and done.ledger.whole:
+        check_judge_entries(done.ledger, report)
     if done.ledger is not None and found.run is None:
         _say_missing(done.ledger, report)
     if done.ledger is not None and found.run is not None:
@@ -72,6 +76,9 @@ def _verify_run(done: Verified, run: Path, ledger: LedgerView, others: Others) -
     check_content(record, ledger, done.report)
     if ledger.whole:
         done.gate = Gate(ledger, record, run.parent, done.report, others)
+        done.gate.judges.check()
+        done.gate.check_stop()
+        done.gate.check_baseline()
         done.gate.check_decisions()
         done.gate.check_attempts()
 

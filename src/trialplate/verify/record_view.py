@@ -26,11 +26,13 @@ from trialplate.record.log import check_inclusion, leaf_hash, root_of
 from trialplate.record.matrix import Matrix, attempt_key, configuration_digest, narrow
 from trialplate.record.values import Configuration, Plan, PlanTool, Scorer
 from trialplate.rules.cells import Board
-from trialplate.rules.shape import MOST_TRIALS, mark_problems, plan_problems
+from trialplate.rules.mark_shape import mark_problems
+from trialplate.rules.shape import MOST_TRIALS, plan_problems
 from trialplate.verify.cell_checks import CellChecks
 from trialplate.verify.findings import Report
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
 from trialplate.verify.log_file import MAX_NOTE, MAX_PLAN, LogFile, Signed, read_checkpoint, read_small, record_entries
+from trialplate.verify.stop_checks import check_order
 
 __all__ = ["RecordView", "board_at", "plan_commitments", "read_plan", "read_record"]
 
@@ -132,6 +134,7 @@ def plan_commitments(plan: Plan) -> list[str]:
     """Return every commitment a plan holds: its cases, then its texts."""
     found = [case.commitment for case in plan.test_set.cases]
     found += [case.asked for case in plan.test_set.cases if case.asked is not None]
+    found += dict.fromkeys(case.unit for case in plan.test_set.cases if case.unit is not None)
     models = [*plan.configurations, *plan.helpers]
     holders: list[Configuration | Scorer | PlanTool] = [*models, *plan.scorers, *(t for m in models for t in m.tools)]
     for holder in holders:
@@ -235,7 +238,7 @@ def _read_lines(view: RecordView, entry: LedgerEntry, ledger: LedgerView, report
         report.found("RECORD-ROOT", "its lines do not have the root of the checkpoint", shown)
     if view.opened is None:
         raise VerificationError("a record begins with run.open", where=shown, code="ENTRY-ORDER")
-    checks.finish(view.closed, view.start.selection)
+    checks.finish(view.closed, view.start.selection, check_order(view, report))
     return log
 
 

@@ -31,7 +31,7 @@ CASES = Path(__file__).parents[2] / "vectors" / "cases" / "decide"
 
 def record_of(plan: Plan, board: Board) -> Any:
     """Return what a summary reads of a record."""
-    return SimpleNamespace(plan=plan, matrix=matrix_of(plan), board=board)
+    return SimpleNamespace(plan=plan, matrix=matrix_of(plan), board=board, closed=None)
 
 
 def summary(rows: Sequence[Sequence[Repeat]], **fields: Any) -> ConfigurationSummary:

@@ -41,7 +41,7 @@ def test_small_plan_is_complete() -> None:
     """A test set, a model, a scorer, repeats and one rule are a plan."""
     plan = read(PLAN)
     assert plan.repeats == 2
-    assert plan.pass_mark.rules[0].resolved().at_least == "0.9"
+    assert plan.pass_mark.rules[0].resolved("r")[0].at_least == "0.9"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_threshold_is_the_exact_decimal_that_was_written(written: str, exact: st
     if exact is None:
         assert refusal(text).where == "plan.yaml:10:33"
     else:
-        assert read(text).pass_mark.rules[0].resolved().at_least == exact
+        assert read(text).pass_mark.rules[0].resolved("r")[0].at_least == exact
 
 
 @pytest.mark.parametrize(
@@ -251,6 +251,6 @@ def test_must_pass_without_require_wants_every_repeat() -> None:
     rules = read(
         with_line("rules: [", "rules: [{id: c, must_pass: {tag: [a, b]}}, {id: d, must_pass: all}, ")
     ).pass_mark
-    first, second = (rule.resolved() for rule in rules.rules[:2])
+    first, second = (rule.resolved("r")[0] for rule in rules.rules[:2])
     assert (first.must_pass.tag, first.require) == (("a", "b"), "all")  # type: ignore[union-attr]
     assert second.must_pass == Selector()

@@ -129,7 +129,13 @@ def test_reference_may_be_named_by_its_model(project_at: Write) -> None:
             "widen",
         ),
         ("", (("of: right, basis", "of: {pass_hat: 3}, basis"),), "15:38", "is about 3 repeats", "raise repeats"),
-        ("", (("of: right, basis", "of: {pass_hat: 3, pass_at: 1}, basis"),), "15:38", "one of", ""),
+        (
+            "",
+            (("of: right, basis", "of: {pass_hat: 3, pass_at: 1}, basis"),),
+            "15:38",
+            "exactly one kind",
+            "{pass_hat: 3}",
+        ),
         (
             "",
             (("of: right, basis", "of: right, each: tag, cases: {at_least: 2}, basis"),),
