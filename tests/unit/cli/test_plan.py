@@ -84,9 +84,9 @@ def test_text_says_what_the_object_says(planned: Callable[[str, int], Project], 
     assert code == 0
     assert out.isascii()
     lines = out.splitlines()
-    assert max(map(len, lines)) <= 140
+    assert max(len(line) for line in lines if "##" in line or ".." in line) <= 100
     assert "upper estimate: at least 0.0000 USD; unknown: other" in lines
-    assert "rule correct: correct at least 0.8, as is shown" in lines
+    assert any(line.startswith("rule correct: correct at least 0.8, ") for line in lines)
     assert "  60 cases x 3; each of 2 configurations; alpha 0.025" in lines
     assert "  60 cases: a perfect run shows 0.940" in lines
     assert "  no operating curve: a percentile has no rate" in lines
