@@ -28,7 +28,7 @@ from simulation.deciders import (
     wilson_bounds,
 )
 from simulation.figures import Figure, Job, Line, at_least, share
-from trialplate.rules import bounds
+from trialplate.rules import bounds, shares
 from trialplate.rules.special import normal_quantile
 from trialplate.stats.agreement import lang_reiczigel
 
@@ -94,7 +94,7 @@ def _difference(rng: Random, first: float, second: float, n: int, repeats: int) 
     bound = guarded_diff(one, other, repeats)
     trials = n * repeats
     off = [a - b for a, b in zip(one, other, strict=True)]
-    pooled = bounds.newcombe(sum(one) / trials, trials, sum(other) / trials, trials, ALPHA)
+    pooled = shares.newcombe(sum(one) / trials, trials, sum(other) / trials, trials, ALPHA)
     return first - second, [(bound.lower, bound.upper), student_bounds(off, repeats), pooled]
 
 
@@ -130,7 +130,7 @@ def _this_difference(rng: Random, first: float, second: float, n: int, repeats: 
     one, other = made.field_rates(rng, (first, second), n)
     trials = n * repeats
     a, b = (sum(made.passes(rng, chance, repeats) for chance in row) / trials for row in (one, other))
-    return (sum(one) - sum(other)) / n, [bounds.newcombe(a, trials, b, trials, ALPHA)]
+    return (sum(one) - sum(other)) / n, [shares.newcombe(a, trials, b, trials, ALPHA)]
 
 
 def _these_differences() -> dict[str, Draw]:

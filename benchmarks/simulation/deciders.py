@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from math import sqrt
 
-from trialplate.rules import bounds
+from trialplate.rules import bounds, shares
 from trialplate.rules.bounds import Bound
 from trialplate.rules.special import normal_quantile
 from trialplate.stats.paired import t_quantile
@@ -124,7 +124,7 @@ def student_bounds(counts: Sequence[int], repeats: int, alpha: float = ALPHA) ->
 def wilson_bounds(counts: Sequence[int], repeats: int, alpha: float = ALPHA) -> tuple[float, float]:
     """Return Wilson's bounds, taking every trial for a case of its own."""
     trials = len(counts) * repeats
-    return bounds.wilson(sum(counts) / trials, trials, alpha)
+    return shares.wilson(sum(counts) / trials, trials, alpha)
 
 
 @cache

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 from oracles import oracle
 
-from trialplate.rules import bounds, sequential, special
+from trialplate.rules import bounds, sequential, shares, special
 from trialplate.rules.classification import classify
 from trialplate.stats import agreement, components, design, intervals, paired, ranges
 
@@ -94,7 +94,7 @@ def test_intervals_of_a_share_are_those_of_statsmodels() -> None:
                 exact = theirs(passes, trials, 2 * alpha, "beta")
                 jeffreys = theirs(passes, trials, 2 * alpha, "jeffreys")
                 assert intervals.wilson(passes, trials, conf) == close(wilson)
-                assert bounds.wilson(passes / trials, trials, alpha) == close(wilson)
+                assert shares.wilson(passes / trials, trials, alpha) == close(wilson)
                 assert intervals.clopper_pearson(passes, trials, conf) == close(exact)
                 assert bounds.clopper_pearson(passes, trials, alpha) == close(exact)
                 assert intervals.jeffreys(passes, trials, conf) == close(jeffreys)
@@ -108,7 +108,7 @@ def test_newcombes_interval_is_that_of_statsmodels() -> None:
         n1, n2 = rng.randint(1, 90), rng.randint(1, 90)
         x1, x2, alpha = rng.randint(0, n1), rng.randint(0, n2), rng.choice(ALPHAS)
         expected = theirs(x1, n1, x2, n2, method="newcomb", compare="diff", alpha=2 * alpha)
-        assert bounds.newcombe(x1 / n1, n1, x2 / n2, n2, alpha) == pytest.approx(expected, abs=1e-10)
+        assert shares.newcombe(x1 / n1, n1, x2 / n2, n2, alpha) == pytest.approx(expected, abs=1e-10)
         assert intervals.newcombe(x1, n1, x2, n2, 1 - 2 * alpha) == pytest.approx(expected, abs=1e-10)
 
 

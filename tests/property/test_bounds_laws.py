@@ -24,9 +24,8 @@ from trialplate.rules.bounds import (
     guarded_ppi_between,
     max_failures,
     nearest_rank,
-    newcombe,
-    wilson,
 )
+from trialplate.rules.shares import newcombe, wilson
 
 LAST_BITS = 1e-12
 alphas = st.sampled_from([0.1, 0.05, 0.025, 0.01, 0.05 / 3, 0.05 / 16])

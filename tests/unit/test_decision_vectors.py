@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from trialplate.rules import bounds
+from trialplate.rules import bounds, shares
 from trialplate.rules.classification import classify
 from trialplate.rules.quantities import within_draws
 from trialplate.rules.sequential import CountPlan, dp_plan
@@ -110,7 +110,7 @@ def miller(function: Callable[..., float], given: Inputs) -> float:
 
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    "wilson": lambda g: bounds.wilson(g["x"] / g["n"], g["n"], alpha(g)),
+    "wilson": lambda g: shares.wilson(g["x"] / g["n"], g["n"], alpha(g)),
     "clopper_pearson": lambda g: bounds.clopper_pearson(g["x"], g["n"], alpha(g)),
     "jeffreys": lambda g: intervals.jeffreys(g["x"], g["n"], g["conf"]),
     "newcombe_diff": lambda g: intervals.newcombe(g["x1"], g["n1"], g["x2"], g["n2"], g["conf"]),

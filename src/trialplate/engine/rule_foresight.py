@@ -26,9 +26,10 @@ from trialplate.engine.rule_design import (
 )
 from trialplate.engine.spread import Spread
 from trialplate.record.values import PlanCase, Rule, Stop
-from trialplate.rules.bounds import ROUNDING, fewest_cases, guarded_diff, newcombe
+from trialplate.rules.bounds import ROUNDING, fewest_cases, guarded_diff
 from trialplate.rules.quantities import kind_of
 from trialplate.rules.ruling import Ruling, groups_of
+from trialplate.rules.shares import newcombe
 from trialplate.stats.designs import alternatives, cases_for, cases_for_pair, paired_power
 from trialplate.stats.draws import Stream
 from trialplate.stats.operating import Demand, Layout, Operating

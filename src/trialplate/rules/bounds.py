@@ -11,7 +11,7 @@ of 0) is a ValueError: the callers have checked what users wrote.
 The numbers are doubles, and two machines may differ in the last bits. So a bound within `ROUNDING` of a threshold
 decides nothing, and records keep nine decimals.
 
-Bounds of shares of independent trials stand in `rules.shares`, and are given here too.
+Score bounds of shares stand in `rules.shares`.
 
 Source: docs/statistics.md; Clopper and Pearson 1934; Korn and Graubard 1998.
 """
@@ -23,8 +23,8 @@ from fractions import Fraction
 from math import ceil, fsum, isnan, log, nan, sqrt
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from trialplate.rules.shares import agreement_lower, check_alpha, clopper_pearson, newcombe, wilson
-from trialplate.rules.special import normal_quantile
+from trialplate.rules.shares import check_alpha
+from trialplate.rules.special import betaincinv, normal_quantile
 
 __all__ = [
     "ROUNDING",
@@ -40,8 +40,6 @@ __all__ = [
     "guarded_ppi_between",
     "max_failures",
     "nearest_rank",
-    "newcombe",
-    "wilson",
 ]
 
 ROUNDING = 1e-9
@@ -258,6 +256,42 @@ def guarded_ppi_between(
         return Bound(mean, inside * (1 - inside) / variance, lower, upper)
 
     return at(worst, low), at(best, high)
+
+
+def clopper_pearson(passes: float, trials: float, alpha: float) -> tuple[float, float]:
+    """Return the exact bounds of a probability of which `passes` of `trials` independent trials came out.
+
+    Args:
+        passes: from 0 to `trials`; it need not be whole.
+        trials: 0 or more.
+        alpha: the one-sided error of each bound, in (0, 0.5).
+
+    Raises:
+        ValueError: an argument is outside its range.
+
+    Source: Clopper and Pearson 1934, by quantiles of the beta distribution.
+    """
+    check_alpha(alpha)
+    if not 0 <= passes <= trials < float("inf"):
+        raise ValueError(f"{passes} of {trials} trials is no share")
+    lower = betaincinv(passes, trials - passes + 1, alpha) if passes > 0 else 0.0
+    upper = 1 - betaincinv(trials - passes, passes + 1, alpha) if passes < trials else 1.0
+    return lower, upper
+
+
+def agreement_lower(equal: int, graded: int, alpha: float) -> float:
+    """Return the lower bound of how often a judge agrees with people: 0 where nothing was graded.
+
+    Args:
+        equal: of the `graded` answers, those of which both say the same.
+        alpha: the one-sided error, in (0, 0.5).
+
+    Raises:
+        ValueError: an argument is outside its range.
+
+    Source: Clopper and Pearson 1934. 20 of 20 show 0.861.
+    """
+    return clopper_pearson(equal, graded, alpha)[0]
 
 
 def fewest_cases(threshold: float, alpha: float) -> int:

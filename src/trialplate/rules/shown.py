@@ -23,9 +23,9 @@ from trialplate.rules.bounds import (
     guarded_between,
     guarded_diff_between,
     guarded_ppi_between,
-    newcombe,
 )
 from trialplate.rules.quantities import CaseValue, mean_of
+from trialplate.rules.shares import newcombe
 
 __all__ = ["Shown", "alpha_of", "judged_by", "rounded", "shown", "shown_corrected", "shown_difference"]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two-sided intervals of shares and of their differences, as reports show them beside the bounds that decide.
 
-`conf` is two-sided here: 0.95 leaves 2.5 % on each side. What decides is one-sided and stands in `rules.bounds`, whose
+`conf` is two-sided here: 0.95 leaves 2.5 % on each side. What decides is one-sided and stands in `rules`, whose
 functions are used where the formula is the same. A share of no trials is anywhere in [0, 1].
 
 Order of paired counts: `b` of the n cases pass only the first time, `c` only the second; the difference is (b - c) / n.
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import sqrt
 
-from trialplate.rules import bounds
+from trialplate.rules import bounds, shares
 from trialplate.rules.special import betaincinv, normal_quantile
 
 __all__ = ["bonett_price", "clopper_pearson", "jeffreys", "newcombe", "tango", "wilson"]
@@ -30,7 +30,7 @@ def wilson(passes: int, trials: int, conf: float) -> tuple[float, float]:
 
     Source: Wilson 1927; Newcombe 1998, Stat Med 17:857, method 3.
     """
-    return bounds.wilson(_share(passes, trials), trials, _side(conf))
+    return shares.wilson(_share(passes, trials), trials, _side(conf))
 
 
 def clopper_pearson(passes: int, trials: int, conf: float) -> tuple[float, float]:
@@ -62,7 +62,7 @@ def newcombe(passes1: int, trials1: int, passes2: int, trials2: int, conf: float
     Source: Newcombe 1998, Stat Med 17:873, method 10.
     """
     first, second = _share(passes1, trials1), _share(passes2, trials2)
-    return bounds.newcombe(first, trials1, second, trials2, _side(conf))
+    return shares.newcombe(first, trials1, second, trials2, _side(conf))
 
 
 def bonett_price(b: int, c: int, n: int, conf: float) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from trialplate.rules import bounds, special
+from trialplate.rules import bounds, shares, special
 
 
 def test_without_cases_nothing_is_known() -> None:
@@ -25,8 +25,8 @@ def test_without_cases_nothing_is_known() -> None:
         assert isnan(found.mean)
         assert (found.n_eff, found.lower, found.upper) == (0.0, low, 1.0)
     assert bounds.clopper_pearson(0, 0, 0.05) == (0.0, 1.0)
-    assert bounds.wilson(0.0, 0, 0.05) == (0.0, 1.0)
-    assert bounds.newcombe(1.0, 9, 0.0, 0, 0.05) == (-1.0, 1.0)
+    assert shares.wilson(0.0, 0, 0.05) == (0.0, 1.0)
+    assert shares.newcombe(1.0, 9, 0.0, 0, 0.05) == (-1.0, 1.0)
     assert bounds.agreement_lower(0, 0, 0.05) == 0.0
     assert bounds.max_failures(0, 0.0, 0.05) is None
 
@@ -45,7 +45,7 @@ IMPOSSIBLE: dict[str, Callable[[], Any]] = {
     "reference above 1": lambda: bounds.guarded_diff([1.0], [2.0], 0.05),
     "difference below -1": lambda: bounds.guarded_ppi([1.0], [-2.0], 0.05),
     "more passes than trials": lambda: bounds.clopper_pearson(3, 2, 0.05),
-    "share above 1": lambda: bounds.wilson(1.5, 2, 0.05),
+    "share above 1": lambda: shares.wilson(1.5, 2, 0.05),
     "threshold of 1": lambda: bounds.fewest_cases(1.0, 0.05),
     "threshold below 0": lambda: bounds.fewest_cases(-0.1, 0.05),
     "cases below 0": lambda: bounds.max_failures(-1, 0.5, 0.05),
