@@ -585,3 +585,34 @@ def test_replayed_helper_makes_the_cell_a_replayed_one() -> None:
     assert lines.codes == set()
     assert lines.checks.board.cells[KEY].replayed
     assert (lines.checks.board.cells[KEY].helper_nano, lines.checks.board.cells[KEY].cost_nano) == (20_000, 0)
+
+
+# ------------------------------------------------------------------------------------------------ classes of labels
+
+CLASSED = plan_of(
+    [case(n).replace(classes={"label": n - 1}) for n in (1, 2)], repeats=2, scorers=[scorer("label", type="label")]
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({"metrics": {"label": 1}, "said": {"label": 0}}, False),
+        ({"metrics": {"label": 1}}, True),
+        ({"metrics": {"label": 1}, "said": {"label": 1}}, True),
+        ({"outcome": "failed", "metrics": {"label": 0}}, False),
+        ({"outcome": "failed", "metrics": {"label": 0}, "said": {"label": 1}}, False),
+        ({"outcome": "failed", "metrics": {"label": 0}, "said": {"label": 0}}, True),
+        ({"outcome": "failed", "metrics": {"label": 0}, "said": {"label": 2}}, True),
+        ({"outcome": "failed", "metrics": {"label": 0}, "said": {"other": 1}}, True),
+        ({"outcome": "failed", "cause": "empty", "metrics": {"label": 0}, "said": {"label": 1}}, True),
+    ],
+)
+def test_end_class_that_was_named_is_right_as_the_metric_is(fields: dict[str, Any], found: bool) -> None:
+    """Only of a scored answer, only of a class that there is, and its own exactly if the metric is 1."""
+    assert ("CELL-VALUE" in codes(CLASSED, **fields)) is found
+
+
+def test_end_without_classes_says_of_none() -> None:
+    """Where no rule is about macro-F1 nothing is said."""
+    assert codes(metrics={"correct": 1}, said={"correct": 0}) == {"CELL-VALUE"}
