@@ -61,6 +61,37 @@ def _four(
     )
 
 
+def _completions(rng: Random, draws: int) -> list[Figure]:
+    """Leave up to three trials unknown, make up what they come to, and see whether that leaves the bounds before it.
+
+    The bounds before it are those with the unknown trials failed and passed, each by itself; and those that decide,
+    by `guarded_between`. A list of sizes makes clusters of the cases.
+    """
+    left, worst = [0] * 4, [0.0] * 4
+    for _ in range(draws):
+        n, repeats, rate = rng.randrange(3, 31), rng.randrange(1, 11), rng.choice((0.5, 0.8, 0.9, 0.97))
+        clusters = [rng.randrange(1, 10) for _ in range(n)]
+        for offset, sizes in ((0, [1] * n), (2, clusters)):
+            trials = [size * repeats for size in sizes]
+            low = [made.run(rng, rate, 0.5, 1, number)[0] for number in trials]
+            true, high = list(low), list(low)
+            for place in rng.sample(range(n), 3):
+                if high[place] < trials[place]:
+                    high[place] += 1
+                    true[place] += rng.random() < rate
+            at_low, found, at_high = (
+                [c / number for c, number in zip(counts, trials, strict=True)] for counts in (low, true, high)
+            )
+            now = bounds.guarded(found, ALPHA, sizes)
+            ends = bounds.guarded(at_low, ALPHA, sizes), bounds.guarded(at_high, ALPHA, sizes)
+            pairs = ends, bounds.guarded_between(at_low, at_high, ALPHA, sizes)
+            for method, (first, last) in enumerate(pairs):
+                off = max(first.lower - now.lower, now.upper - last.upper)
+                left[offset + method] += off > ENOUGH
+                worst[offset + method] = max(worst[offset + method], off)
+    return [share(hits, draws, f"by {off:.4f} at most") for hits, off in zip(left, worst, strict=True)]
+
+
 def _ties(_rng: Random, _draws: int) -> list[Figure]:
     """Two models that did the same in every case: how far down the bound of their difference still reaches."""
     return [Figure(100 * guarded_diff([1] * n, [1] * n, 1).lower, 0.0, 1) for n in (10, 100)]
@@ -88,6 +119,20 @@ def jobs() -> list[Job]:
                 5,
             )
             for fewest, most in ((10, 30), (3, 9))
+        ),
+        Job(
+            "unknown",
+            tuple(
+                Line(f"unknown trials leave the bounds taken {what}")
+                for what in (
+                    "at both ends",
+                    "by guarded_between",
+                    "at both ends, over clusters",
+                    "by guarded_between, over clusters",
+                )
+            ),
+            _completions,
+            2,
         ),
         Job(
             "ties",

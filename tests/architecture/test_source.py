@@ -19,7 +19,7 @@ SOURCE = Path(trialplate.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 each_module = pytest.mark.parametrize("file", MODULES, ids=lambda file: str(file.relative_to(SOURCE)))
 AUDITED = ("record", "rules", "verify")
-MOST_LINES = 7200
+MOST_LINES = 8000
 """Lines of code, comments included, that an auditor reads; blank lines and docstrings are not counted."""
 
 

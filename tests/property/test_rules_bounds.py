@@ -28,9 +28,10 @@ from small_runs import (
 
 from trialplate.engine.before import Before
 from trialplate.engine.consultation import Helpers
+from trialplate.engine.journal import Journal
 from trialplate.engine.seats import Seat, Seats
 from trialplate.engine.tally import Tally
-from trialplate.engine.trial import Journal, TrialRunner
+from trialplate.engine.trial import TrialRunner
 from trialplate.record import codec
 from trialplate.record.entries import Call, TrialEnd, TrialKey, TrialStart
 from trialplate.record.matrix import narrow

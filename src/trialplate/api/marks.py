@@ -18,7 +18,8 @@ class PassMark:
     """What must hold, fixed before the results are seen; as a plan it stands in `entry`.
 
     The short form says: every floor holds; and, of the models whose `metric` is at most `tolerance_points` below the
-    best one's, the one that `choose` names is taken. It is about the means that were measured (`basis: estimate`).
+    best one's, the one that `choose` names is taken. It is about the means that were measured (`basis: estimate`): what
+    so many cases show is asked by `rules` and `from_dict`, where a bound is the default.
 
     Args:
         metric: what models are compared by. Needed for `choose`.
@@ -75,8 +76,9 @@ class PassMark:
         """Return a mark of rules in the language of a plan.
 
         Args:
-            rules: each as in a plan: `{"id": "correct", "at_least": 0.9, "of": "correct", "basis": "estimate"}`.
-            others: the other keys under `pass_mark`: `evidence`, `choose`, `errors`, ...
+            rules: each as in a plan: `{"id": "correct", "at_least": 0.9, "of": "correct"}` compares what the cases show
+                with the mark's confidence, `"basis": "estimate"` the measured number as it is.
+            others: the other keys under `pass_mark`: `confidence`, `evidence`, `choose`, `errors`, `stop`, ...
         """
         return cls.from_dict({**others, "rules": [dict(rule) for rule in rules]})
 

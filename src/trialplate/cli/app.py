@@ -18,6 +18,7 @@ from trialplate import __version__
 from trialplate.cli import complete, parameters
 from trialplate.cli.baseline_app import baseline_app
 from trialplate.cli.judge_app import judge_app
+from trialplate.cli.ledger_app import ledger_app
 from trialplate.errors import EXIT_USAGE
 
 __all__ = ["app", "application"]
@@ -35,7 +36,6 @@ app = typer.Typer(
 keys_app = typer.Typer(
     help="Signing keys: made here, kept outside of every project.", no_args_is_help=True, context_settings=HELP
 )
-ledger_app = typer.Typer(help="The project's ledger.", no_args_is_help=True, context_settings=HELP)
 app.add_typer(judge_app, name="judge-check")
 app.add_typer(keys_app, name="keys")
 app.add_typer(ledger_app, name="ledger")
@@ -352,48 +352,3 @@ def keys_new(
     from trialplate.cli.keys import make_key
 
     return make_key(name)
-
-
-@ledger_app.command("init")
-def ledger_init(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="The ledger's name; the folder's by default.")
-    ] = None,
-    key: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", autocompletion=complete.keys, help="The key that signs it; needed if there are several."
-        ),
-    ] = None,
-) -> int:
-    """Begin a ledger in this folder."""
-    from trialplate.cli.ledger import begin
-
-    return begin(name, key)
-
-
-@ledger_app.command("log")
-def ledger_log(json: parameters.JsonOption = False, ledger: parameters.LedgerOption = None) -> int:
-    """List the ledger's entries."""
-    from trialplate.cli.ledger import show_log
-
-    return show_log(ledger, as_json=json)
-
-
-@ledger_app.command("show")
-def ledger_show(
-    seq: Annotated[int, typer.Argument(metavar="SEQ", min=0, help="The entry's number.")],
-    ledger: parameters.LedgerOption = None,
-) -> int:
-    """Show one entry in full."""
-    from trialplate.cli.ledger import show_entry
-
-    return show_entry(seq, ledger)
-
-
-@ledger_app.command("doctor")
-def ledger_doctor(ledger: parameters.LedgerOption = None) -> int:
-    """Check the ledger, and set aside what stands beyond its checkpoint."""
-    from trialplate.cli.ledger import doctor
-
-    return doctor(ledger)

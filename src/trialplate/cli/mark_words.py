@@ -3,48 +3,76 @@
 
 from __future__ import annotations
 
-from trialplate.record.values import Choose, Plan, Rule
+from trialplate.record.values import Choose, PassMark, Plan, Rule
+from trialplate.rules.choose import wrong_ones
 from trialplate.rules.loosening import looser
+from trialplate.rules.mark_shape import has_bounds
+from trialplate.spec.check_reach import alpha_words
 from trialplate.verify.ledger_view import LedgerEntry
 from trialplate.verify.rule_text import compared_text
 from trialplate.verify.text import selector_text, visible
 
-__all__ = ["choose_words", "rule_words", "supersedes_words"]
+__all__ = ["bound_words", "choose_words", "rule_words", "supersedes_words"]
 
 
-def rule_words(rule: Rule) -> str:
-    """Return a rule as it will be judged."""
+def rule_words(rule: Rule, plan: Plan, *, parts: int = 1) -> str:
+    """Return a rule of a plan as it will be judged.
+
+    Args:
+        parts: of how many alternatives, one of which is enough, it is one.
+    """
+    if rule.any_of:
+        members = {item.id: item for item in plan.pass_mark.alternatives}
+        parts *= len(rule.any_of)
+        return f"{rule.id}: any of ({'; '.join(rule_words(members[name], plan, parts=parts) for name in rule.any_of)})"
     if rule.must_pass is not None:
         return (
             f"{rule.id}: cases{selector_text(rule.must_pass)} must pass ({rule.require or 'as the plan folds cases'})"
         )
-    if rule.any_of:
-        return f"{rule.id}: one of {', '.join(rule.any_of)}"
     if rule.no_regressions is not None:
-        but = f" but {', '.join(map(visible, rule.allow))}" if rule.allow else ""
-        return f"{rule.id}: no case{selector_text(rule.where)}{but} worse than in the baseline, none new that fails"
-    if rule.not_worse_than is not None:
-        return f"{rule.id}: {compared_text(rule)}, {_basis(rule.basis)}"
-    sign = "at least" if rule.at_least is not None else "at most"
+        allowed = f", but for {', '.join(rule.allow)}" if rule.allow else ""
+        return (
+            f"{rule.id}: no case{selector_text(rule.where)} is worse than in the baseline{allowed}, none new that fails"
+        )
     each = f" for each {rule.each}" if rule.each is not None else ""
     least = f", over at least {rule.cases} cases" if rule.cases > 1 else ""
-    judge = f", put right by the checks of {rule.correct_for_judge}" if rule.correct_for_judge is not None else ""
-    return (
-        f"{rule.id}: {rule.of}{selector_text(rule.where)} {sign} {rule.at_least or rule.at_most}{each}{least}{judge}, "
-        f"{_basis(rule.basis)}"
-    )
+    corrected = f", corrected for the errors of {rule.correct_for_judge}" if rule.correct_for_judge is not None else ""
+    basis = f"shown with {alpha_words(plan, parts=parts)}" if rule.basis == "bound" else "as an estimate"
+    what = _asked(rule)
+    return f"{rule.id}: {what}{each}{least}{corrected}, {basis}"
 
 
-def _basis(basis: str) -> str:
-    """Return how a rule is decided."""
-    return "as an estimate" if basis == "estimate" else "as is shown"
+def _asked(rule: Rule) -> str:
+    """Return what a rule asks of its quantity."""
+    if rule.not_worse_than is not None:
+        return compared_text(rule)
+    sign = f"at least {rule.at_least}" if rule.at_least is not None else f"at most {rule.at_most}"
+    return f"{rule.of}{selector_text(rule.where)} {sign}"
 
 
-def choose_words(choose: Choose) -> str:
-    """Return a choice as it will be made."""
-    near = "" if choose.within is None else f", each within {choose.within} of {choose.against} in {choose.of}"
-    kept = f"; {choose.keep} while none is" if choose.keep is not None else ""
-    return f"choose: the {choose.by} of those that pass{near}, {_basis(choose.basis)}{kept}"
+def choose_words(choose: Choose, plan: Plan) -> str:
+    """Return a choice of a plan as it will be made."""
+    kept = f"; {choose.keep} is kept while none is chosen" if choose.keep is not None else ""
+    if choose.within is None:
+        return f"choose: the {choose.by} of those that pass{kept}"
+    near = f", each within {choose.within} of {choose.against} in {choose.of}"
+    words = f"shown with {alpha_words(plan, rivals=wrong_ones(plan, choose))}"
+    basis = words if choose.basis == "bound" else "as an estimate"
+    return f"choose: the {choose.by} of those that pass{near}, {basis}{kept}"
+
+
+def bound_words(mark: PassMark) -> str:
+    """Return what the bounds of a mark speak of, and when its run may end before its last trial; "" of neither."""
+    told = []
+    if has_bounds(mark):
+        what = "work like these cases" if mark.over == "cases" else "exactly these cases, asked again"
+        unit = "" if mark.unit == "case" else f", of which those with the same {mark.unit} count as one"
+        told.append(f"bounds speak of {what}{unit}")
+    if mark.stop is not None and mark.stop.mode == "sealed":
+        told.append("the run ends once no missing answer could change a decision")
+    elif mark.stop is not None:
+        told.append(f"the run ends where the cases that failed meet a boundary of rule {mark.stop.rule}")
+    return "; ".join(told)
 
 
 def supersedes_words(before: LedgerEntry, plan: Plan, reason: str | None = None) -> str:

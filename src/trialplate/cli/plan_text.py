@@ -11,7 +11,7 @@ from trialplate.cli.cost_words import cost_lines
 from trialplate.cli.mark_words import choose_words, rule_words
 from trialplate.engine.foreseen import Comparison, Foreseen, Foresight, Point, reach_words
 from trialplate.engine.prepare import Prepared
-from trialplate.record.values import Rule
+from trialplate.record.values import Plan, Rule
 from trialplate.verify.findings import counted
 
 __all__ = ["plan_lines", "short_lines"]
@@ -30,22 +30,23 @@ def plan_lines(prepared: Prepared, foresight: Foresight) -> Iterator[str]:
     yield from cost_lines(prepared)
     yield from budget_words(plan)
     mark = plan.pass_mark
-    rules = {rule.id: rule for rule in (*mark.rules, *mark.alternatives)}
+    rules = {rule.id: rule for rule in _rules(plan)}
     for item in foresight.rules:
         yield ""
-        yield from _rule_lines(item, rules[item.id])
+        yield from _rule_lines(item, rules[item.id], plan)
     if mark.choose is not None:
         yield ""
-        yield choose_words(mark.choose)
+        yield choose_words(mark.choose, plan)
         if foresight.choice is not None:
             yield from _choice_lines(foresight.choice)
     yield ""
     yield from _footing(prepared, foresight)
 
 
-def _rule_lines(item: Foreseen, rule: Rule) -> Iterator[str]:
+def _rule_lines(item: Foreseen, rule: Rule, plan: Plan) -> Iterator[str]:
     part = f" (one of {item.part_of})" if item.part_of is not None else ""
-    yield f"rule {rule_words(rule)}{part}"
+    members = {name: len(other.any_of) for other in _rules(plan) for name in other.any_of}
+    yield f"rule {rule_words(rule, plan, parts=members.get(rule.id, 1))}{part}"
     if item.sense == "any_of":
         return
     yield f"  {_size(item)}"
@@ -58,6 +59,10 @@ def _rule_lines(item: Foreseen, rule: Rule) -> Iterator[str]:
     yield from _counts(item)
     yield from _curve(item)
     yield from _sizes(item)
+
+
+def _rules(plan: Plan) -> tuple[Rule, ...]:
+    return (*plan.pass_mark.rules, *plan.pass_mark.alternatives)
 
 
 def _size(item: Foreseen) -> str:
@@ -204,8 +209,9 @@ def _footing(prepared: Prepared, foresight: Foresight) -> Iterator[str]:
     stop = prepared.plan.pass_mark.stop
     if stop is not None:
         yield f"stop: {stop.mode}; cases run are those that one rule needs, and the run ends with the last of its rules"
-    for item in foresight.refusals:
-        yield f"no run can pass {item.id}: `commit` and `run --yes` refuse this mark"
+    spent = foresight.attempt > 1
+    for name in foresight.refusals:
+        yield f"no run can pass {name}: {'earlier attempts spent its alpha' if spent else 'this mark is refused'}"
 
 
 # ---------------------------------------------------------------------------------------------------- a short form

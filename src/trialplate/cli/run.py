@@ -16,7 +16,7 @@ from trialplate.cli.ceiling import budget_warning, budget_words, read_ceiling
 from trialplate.cli.colour import colour_mode
 from trialplate.cli.cost_words import cost_lines, cost_object
 from trialplate.cli.events import event_line
-from trialplate.cli.mark_words import choose_words, rule_words, supersedes_words
+from trialplate.cli.mark_words import bound_words, choose_words, rule_words, supersedes_words
 from trialplate.cli.plan_text import short_lines
 from trialplate.cli.progress import Manner, Progress
 from trialplate.engine.begin import begin_project
@@ -243,9 +243,11 @@ def _plan_lines(plan: Plan, matrix: Matrix, prepared: Prepared) -> Iterator[str]
     scorers = ", ".join(scorer.name for scorer in plan.scorers)
     yield f"  {asked}, {counted(len(matrix.counts), 'configuration')}, scorers: {scorers}"
     for rule in plan.pass_mark.rules:
-        yield f"  rule {rule_words(rule)}"
+        yield f"  rule {rule_words(rule, plan)}"
     if plan.pass_mark.choose is not None:
-        yield f"  {choose_words(plan.pass_mark.choose)}"
+        yield f"  {choose_words(plan.pass_mark.choose, plan)}"
+    if told := bound_words(plan.pass_mark):
+        yield f"  {told}"
     yield from _showing(plan, matrix)
 
 

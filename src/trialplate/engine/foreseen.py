@@ -142,20 +142,21 @@ class Foresight:
 
     @property
     def reachable(self) -> bool:
-        """Say whether a perfect run would be accepted, as far as bounds are concerned."""
-        return all(item.reachable for item in self.refusals)
+        """Say whether some run could pass every rule."""
+        return not self.refusals
 
     @property
-    def refusals(self) -> tuple[Foreseen, ...]:
-        """Return the rules that no run can pass, and that nothing else makes up for."""
-        rules = self.rules if self.choice is None else (*self.rules, self.choice)
-        parts = [item for item in rules if item.part_of is not None]
-        lost = {
-            name
-            for name in {item.part_of for item in parts}
-            if not any(item.reachable for item in parts if item.part_of == name)
-        }
-        return tuple(item for item in rules if not item.reachable and (item.part_of is None or item.part_of in lost))
+    def refusals(self) -> tuple[str, ...]:
+        """Return the ids of the rules that no run of any configuration can pass, and that nothing else makes up for."""
+        there = dict.fromkeys(item.id for item in self.rules if item.part_of is None)
+        return tuple(name for name in there if self._lost(name))
+
+    def _lost(self, name: str) -> bool:
+        """Say whether no run can pass a rule, or any of its alternatives."""
+        own = [item for item in self.rules if item.id == name]
+        if any(item.sense == "any_of" for item in own):
+            return all(self._lost(item.id) for item in self.rules if item.part_of == name)
+        return not any(item.reachable for item in own)
 
 
 def reach_words(item: Foreseen) -> str:

@@ -51,16 +51,9 @@ def foresee(
     return _Looking(plan, matrix, way, attempts or {}).foresight()
 
 
-def short_foresight(
-    plan: Plan, matrix: Matrix, attempts: Mapping[str, int] | None = None, *, hides: bool = True
-) -> Foresight:
-    """Return what takes no time: what a perfect run shows, and what an estimate hides.
-
-    Args:
-        hides: without it, only what a perfect run shows.
-    """
-    way = Way(Spread(), Stream(bytes(32), DRAWS), short=True, hides=hides)
-    return _Looking(plan, matrix, way, attempts or {}).foresight()
+def short_foresight(plan: Plan, matrix: Matrix) -> Foresight:
+    """Return what takes no time: what a perfect run shows at a first attempt, and what an estimate hides."""
+    return _Looking(plan, matrix, Way(Spread(), Stream(bytes(32), DRAWS), short=True), {}).foresight()
 
 
 def attempt_numbers(plan: Plan, ledger: LedgerView) -> dict[str, int]:

@@ -55,8 +55,6 @@ class Way:
     """True values of which to tell; without them some around each threshold."""
     short: bool = False
     """Only what takes no time."""
-    hides: bool = True
-    """Say of estimates what they hide."""
 
 
 class _Reach(NamedTuple):
@@ -176,7 +174,7 @@ class RuleForesight:
             failures=operating.counts if stop is None else None,
             coarse="all" if base.sense != "must_pass" and no_case_may_fail(demand, base.repeats, base.units) else None,
         )
-        if self.way.hides and base.basis == "estimate" and base.sense in ("at_least", "at_most"):
+        if base.basis == "estimate" and base.sense in ("at_least", "at_most"):
             off = ten_points_off(demand)
             base = replace(base, hides=Point(off, operating.chances(float(off))))
         if self.way.short:

@@ -20,13 +20,14 @@ from pathlib import Path
 from trialplate.engine.admission import Admission
 from trialplate.engine.before import Before
 from trialplate.engine.budget import Purse
+from trialplate.engine.journal import Journal
 from trialplate.engine.pace import Pace
 from trialplate.engine.prepare import Prepared
 from trialplate.engine.schedule import Monotonic, Schedule, Stop, lane_of
 from trialplate.engine.seats import Seats
 from trialplate.engine.stopping import Stopping
 from trialplate.engine.tally import Tally
-from trialplate.engine.trial import Journal, TrialRunner
+from trialplate.engine.trial import TrialRunner
 from trialplate.engine.watch import Watch
 from trialplate.errors import EXIT_DONE, EXIT_INCOMPLETE, EXIT_INTERRUPTED
 from trialplate.ledger.blobs import Blobs

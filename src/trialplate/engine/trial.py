@@ -10,7 +10,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from trialplate.engine.attachments import attachments_of
@@ -26,6 +26,7 @@ from trialplate.engine.attempt import (
 from trialplate.engine.before import Before, Unscored
 from trialplate.engine.consultation import Consultation
 from trialplate.engine.forms import instructions_of, read_form, shape_of
+from trialplate.engine.journal import Journal
 from trialplate.engine.open_trial import OpenTrial, Step
 from trialplate.engine.pace import Pace
 from trialplate.engine.randomness import Randomness
@@ -42,23 +43,7 @@ from trialplate.runners.base import Answer, Failure, Recorded, Request
 from trialplate.runners.scrubbed import scrubbed_json
 from trialplate.verify.content import SHORTEST_LEAK, private_strings
 
-__all__ = ["Journal", "TrialRunner"]
-
-
-@dataclass(frozen=True)
-class Journal:
-    """Where a run's lines and openings go, in the order in which they are given."""
-
-    line: Callable[[str, Json], object]
-    openings: Callable[[Sequence[Opening]], Sequence[str]]
-    """Returns the commitments that they open."""
-    told: Callable[[TrialStart | TrialEnd], object] = lambda body: None
-    """Hears of every line of a trial, once it is given."""
-
-    def write(self, body: TrialStart | TrialEnd) -> None:
-        """Give a line of a trial."""
-        self.line("trial.start" if isinstance(body, TrialStart) else "trial.end", codec.to_json(body))
-        self.told(body)
+__all__ = ["TrialRunner"]
 
 
 class TrialRunner:

@@ -11,7 +11,9 @@ of 0) is a ValueError: the callers have checked what users wrote.
 The numbers are doubles, and two machines may differ in the last bits. So a bound within `ROUNDING` of a threshold
 decides nothing, and records keep nine decimals.
 
-Source: docs/statistics.md; Clopper and Pearson 1934; Korn and Graubard 1998; Wilson 1927; Newcombe 1998.
+Bounds of shares of independent trials stand in `rules.shares`, and are given here too.
+
+Source: docs/statistics.md; Clopper and Pearson 1934; Korn and Graubard 1998.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from fractions import Fraction
 from math import ceil, fsum, isnan, log, nan, sqrt
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from trialplate.rules.special import betaincinv, normal_quantile
+from trialplate.rules.shares import agreement_lower, check_alpha, clopper_pearson, newcombe, wilson
+from trialplate.rules.special import normal_quantile
 
 __all__ = [
     "ROUNDING",
@@ -110,7 +113,7 @@ def guarded_between(
 
     Source: `guarded`, with each part of the design effect at the end of its range that gives the fewest trials.
     """
-    _check_alpha(alpha)
+    check_alpha(alpha)
     _check_range(worst, best)
     if weights is not None and (len(weights) != len(worst) or not all(0 < w < float("inf") for w in weights)):
         raise ValueError("a weight is a number above 0, and each mean has one")
@@ -235,7 +238,7 @@ def guarded_ppi_between(
     Raises:
         ValueError: a value is outside its range, or the lists are not as long as each other.
     """
-    _check_alpha(alpha)
+    check_alpha(alpha)
     _check_range(worst, best)
     _check_values(differences, -1.0, 1.0)
     if not worst or not differences:
@@ -257,89 +260,6 @@ def guarded_ppi_between(
     return at(worst, low), at(best, high)
 
 
-def clopper_pearson(passes: float, trials: float, alpha: float) -> tuple[float, float]:
-    """Return the exact bounds of a probability of which `passes` of `trials` independent trials came out.
-
-    Args:
-        passes: from 0 to `trials`; it need not be whole.
-        trials: 0 or more.
-        alpha: the one-sided error of each bound, in (0, 0.5).
-
-    Raises:
-        ValueError: an argument is outside its range.
-
-    Source: Clopper and Pearson 1934, by quantiles of the beta distribution.
-    """
-    _check_alpha(alpha)
-    if not 0 <= passes <= trials < float("inf"):
-        raise ValueError(f"{passes} of {trials} trials is no share")
-    lower = betaincinv(passes, trials - passes + 1, alpha) if passes > 0 else 0.0
-    upper = 1 - betaincinv(trials - passes, passes + 1, alpha) if passes < trials else 1.0
-    return lower, upper
-
-
-def wilson(share: float, trials: float, alpha: float) -> tuple[float, float]:
-    """Return Wilson's score bounds of a probability.
-
-    Args:
-        share: of the trials that passed, in [0, 1].
-        trials: 0 or more; with none the bounds are 0 and 1.
-        alpha: the one-sided error of each bound, in (0, 0.5).
-
-    Raises:
-        ValueError: an argument is outside its range.
-
-    Source: Wilson 1927, without continuity correction (Newcombe 1998, Stat Med 17:857, method 3).
-    """
-    _check_alpha(alpha)
-    if not (0 <= share <= 1 and 0 <= trials < float("inf")):
-        raise ValueError(f"a share of {share} of {trials} trials")
-    if not trials:
-        return 0.0, 1.0
-    z = -normal_quantile(alpha)
-    square = z * z / trials
-    centre = (share + square / 2) / (1 + square)
-    away = sqrt(share * (1 - share) * square + square * square / 4) / (1 + square)
-    lower = max(centre - away, 0.0) if share > 0 else 0.0
-    return lower, min(centre + away, 1.0) if share < 1 else 1.0
-
-
-def newcombe(p1: float, n1: float, p2: float, n2: float, alpha: float) -> tuple[float, float]:
-    """Return the hybrid score bounds of p1 - p2, two shares of separate trials; -1 and 1 where either has none.
-
-    Args:
-        p1: the share that passed of `n1` trials, and `p2` of `n2`; in [0, 1].
-        alpha: the one-sided error of each bound, in (0, 0.5).
-
-    Raises:
-        ValueError: an argument is outside its range.
-
-    Source: Newcombe 1998, Stat Med 17:873, method 10.
-    """
-    (low1, high1), (low2, high2) = wilson(p1, n1, alpha), wilson(p2, n2, alpha)
-    if not n1 or not n2:
-        return -1.0, 1.0
-    return (
-        p1 - p2 - sqrt((p1 - low1) ** 2 + (high2 - p2) ** 2),
-        p1 - p2 + sqrt((high1 - p1) ** 2 + (p2 - low2) ** 2),
-    )
-
-
-def agreement_lower(equal: int, graded: int, alpha: float) -> float:
-    """Return the lower bound of how often a judge agrees with people: 0 where nothing was graded.
-
-    Args:
-        equal: of the `graded` answers, those of which both say the same.
-        alpha: the one-sided error, in (0, 0.5).
-
-    Raises:
-        ValueError: an argument is outside its range.
-
-    Source: Clopper and Pearson 1934. 20 of 20 show 0.861.
-    """
-    return clopper_pearson(equal, graded, alpha)[0]
-
-
 def fewest_cases(threshold: float, alpha: float) -> int:
     """Return with how many cases, at the least, a perfect run shows more than the threshold.
 
@@ -354,7 +274,7 @@ def fewest_cases(threshold: float, alpha: float) -> int:
 
     Source: the success-run theorem.
     """
-    _check_alpha(alpha)
+    check_alpha(alpha)
     needed = threshold + ROUNDING
     if threshold < 0 or not needed < 1:
         raise ValueError(f"no number of cases shows {threshold}")
@@ -379,7 +299,7 @@ def max_failures(n: int, threshold: float, alpha: float) -> int | None:
     Raises:
         ValueError: an argument is outside its range.
     """
-    _check_alpha(alpha)
+    check_alpha(alpha)
     if n < 0 or not 0 <= threshold <= 1:
         raise ValueError(f"a threshold of {threshold} with {n} cases")
 
@@ -408,11 +328,6 @@ def nearest_rank(values: Sequence[Item], q: Fraction) -> Item:
     if not values or not 0 < q <= 1:
         raise ValueError(f"no percentile at {q} of {len(values)} values")
     return sorted(values)[ceil(q * len(values)) - 1]
-
-
-def _check_alpha(alpha: float) -> None:
-    if not 0 < alpha < 0.5:
-        raise ValueError(f"an error of {alpha} is not between 0 and 0.5")
 
 
 def _check_range(worst: Sequence[float], best: Sequence[float]) -> None:

@@ -4,10 +4,10 @@
 Only `math` is used, and of it nothing whose last bits differ between C libraries by more than log and exp do: the
 logarithm of the gamma function is made here, from Stirling's series. Nothing is rounded; decisions do that.
 
-Source: DLMF 8.17 (definition and continued fraction), DLMF 5.11 (Stirling's series); Lentz 1976 in the form of
-Thompson and Barnett 1986; Abramowitz and Stegun 26.2.23 and 26.5.22 (first guesses); Loader 2000, "Fast and accurate
-computation of binomial probabilities" (the beta density as deviance and correction, which keeps its digits when a and
-b are large).
+Source: DLMF 8.17 (definition), DLMF 5.11 (Stirling's series); DiDonato and Morris 1992, "Algorithm 708" (continued
+fraction); Lentz 1976 in the form of Thompson and Barnett 1986; Abramowitz and Stegun 26.2.23 and 26.5.22 (first
+guesses); Loader 2000, "Fast and accurate computation of binomial probabilities" (the beta density as deviance and
+correction, which keeps its digits when a and b are large).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def betainc(a: float, b: float, x: float) -> float:
     Raises:
         ValueError: an argument is outside its range, or is not a number.
 
-    Source: DLMF 8.17.2, and 8.17.22 for the fraction.
+    Source: DLMF 8.17.2.
     """
     if not (0 < a < inf and 0 < b < inf and 0 <= x <= 1):
         raise ValueError(f"no incomplete beta function at a={a}, b={b}, x={x}")
@@ -66,8 +66,8 @@ def _lower(a: float, b: float, x: float, y: float) -> float:
         tail = _tail(a, b, x, y) if below else _tail(b, a, y, x)
         return tail if below else 1.0 - tail
     if x * (a + b + 2) < a + 1:
-        return _kernel(a, b, x, y) * _fraction(a, b, x) / a
-    return 1.0 - _kernel(b, a, y, x) * _fraction(b, a, y) / b
+        return _kernel(a, b, x, y) / _fraction(a, b, x, y)
+    return 1.0 - _kernel(b, a, y, x) / _fraction(b, a, y, x)
 
 
 def _kernel(a: float, b: float, x: float, y: float) -> float:
@@ -91,23 +91,27 @@ def _stirling(a: float) -> float:
     return less + (1 / 12 - s * (1 / 360 - s * (1 / 1260 - s * (1 / 1680 - s * (1 / 1188 - s * 691 / 360360))))) / a
 
 
-def _fraction(a: float, b: float, x: float) -> float:
-    """Return the continued fraction of I_x(a, b) by Lentz's method; x is below (a + 1) / (a + b + 2)."""
-    numerator = 1.0
-    denominator = 1.0 / _nonzero(1.0 - (a + b) * x / (a + 1.0))
-    value = denominator
-    step, change, m = 0.0, 0.0, 0.0
+def _fraction(a: float, b: float, x: float, y: float) -> float:
+    """Return what x^a y^b / B(a, b) is to be divided by for I_x(a, b), by Lentz's method.
+
+    Every second step is left out, and a y - b x stands for a - (a + b) x: near the mean that difference is all that is
+    left of large numbers.
+
+    Args:
+        x: below (a + 1) / (a + b + 2), and y = 1 - x.
+    """
+    spare = a * y - b * x + 1
+    value = left = _nonzero(a * spare / (a + 1))
+    right, change, m = 0.0, 0.0, 0.0
     while abs(change - 1.0) > EPS:
         m += 1.0
-        even = a + 2.0 * m
-        step = m * (b - m) * x / ((even - 1.0) * even)
-        denominator = 1.0 / _nonzero(1.0 + step * denominator)
-        numerator = _nonzero(1.0 + step / numerator)
-        value *= denominator * numerator
-        step = -(a + m) * (a + b + m) * x / (even * (even + 1.0))
-        denominator = 1.0 / _nonzero(1.0 + step * denominator)
-        numerator = _nonzero(1.0 + step / numerator)
-        change = denominator * numerator
+        odd = a + 2.0 * m - 1.0
+        over = m * (b - m) * x
+        upper = (a + (m - 1.0)) * (a + b + (m - 1.0)) * over * x / (odd * odd)  # a may be far below 1
+        lower = m + over / odd + (a + m) * (spare + m * (1.0 + y)) / (odd + 2.0)
+        right = 1.0 / _nonzero(lower + upper * right)
+        left = _nonzero(lower + upper / left)
+        change = left * right
         value *= change
     return value
 

@@ -152,12 +152,16 @@ class StopCounts(Author):
         return values.Stop(mode="counts", rule=self.rule, accept=accept, reject=reject)
 
 
-def _stop_form(value: Any) -> str:
-    return "counts" if isinstance(value, dict) and value.get("mode") == "counts" else "fixed"
+def _stop_form(value: Any) -> str | None:
+    mode = value.get("mode", "none") if isinstance(value, dict) else "none"
+    return "counts" if mode == "counts" else "fixed" if mode in ("none", "sealed") else None
 
 
 StopEntry = Annotated[
-    Annotated[StopFixed, Tag("fixed")] | Annotated[StopCounts, Tag("counts")], Discriminator(_stop_form)
+    Annotated[StopFixed, Tag("fixed")] | Annotated[StopCounts, Tag("counts")],
+    Discriminator(
+        _stop_form, custom_error_type="stop_mode", custom_error_message="its mode is one of none, sealed and counts"
+    ),
 ]
 """When a run may end before its last trial."""
 

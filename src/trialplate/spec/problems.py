@@ -127,7 +127,7 @@ def _problems(
         message = f'the key "{name}" is missing{_inside(path)}'
         yield Problem.at(document, path, message, MISSING.get(name, f"add {name}:"))
         return
-    if kind == "too_short" and _at(document.value, path):
+    if kind == "too_short" and len(_at(document.value, path)) >= detail["ctx"]["min_length"]:
         return  # what stands there is wrong or was refused, which is told by itself
     message, hint = _sentence(kind, detail, here, path)
     yield Problem.at(document, path, message, hint, key=key)
@@ -253,10 +253,11 @@ _SENTENCES: dict[str, Callable[[ErrorDetails, Any], tuple[str, str]]] = {
         ("tuple_type", "list_type"),
         lambda detail, here: (f"expected a list, found {_kind_of(here)}", "write [one, two]"),
     ),
-    **dict.fromkeys(
-        ("too_short", "string_too_short"),
-        lambda detail, here: ("nothing stands here", "add at least one"),
+    "too_short": lambda detail, here: (
+        f"expected at least {detail['ctx']['min_length']}" if here else "nothing stands here",
+        "add another" if here else "add at least one",
     ),
+    "string_too_short": lambda detail, here: ("nothing stands here", "add at least one"),
     "auth_twice": lambda detail, here: (detail["msg"], "take it out there; secret: sends it"),
     "decimal_comma": lambda detail, here: (detail["msg"], f"write {detail['ctx']['written']}"),
     "rule_kind": lambda detail, here: (

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import pytest
 
+from trialplate.rules import sequential
 from trialplate.rules.bounds import max_failures
 from trialplate.stats import design
 
 
 def test_plan_whose_lists_end_leaves_the_rest_undecided() -> None:
     """A side decides no more after its list; without any list nothing runs."""
-    found = design.dp_plan(design.CountPlan((-1, 0), (1,)), 0.5)
+    found = sequential.dp_plan(sequential.CountPlan((-1, 0), (1,)), 0.5)
     assert (found.accept, found.reject, found.undecided, found.expected) == (0.25, 0.5, 0.25, 1.5)
-    assert design.dp_plan(design.CountPlan((), ()), 0.1) == (0.0, 0.0, 1.0, 0.0)
-    assert design.dp_plan(design.CountPlan((), (1,)), 0.25) == (0.0, 0.25, 0.75, 1.0)
+    assert sequential.dp_plan(sequential.CountPlan((), ()), 0.1) == (0.0, 0.0, 1.0, 0.0)
+    assert sequential.dp_plan(sequential.CountPlan((), (1,)), 0.25) == (0.0, 0.25, 0.75, 1.0)
 
 
 @pytest.mark.parametrize(("true", "share"), [(0.8, 0.25), (0.9, 0.50), (0.95, 0.82), (0.99, 0.97)])
@@ -22,7 +23,7 @@ def test_sealed_stop_saves_what_the_table_says(true: float, share: float) -> Non
     """100 cases and a floor of .90: the expected share that runs, with the decision the same."""
     allowed = max_failures(100, 0.9, 0.05)
     assert allowed == 4
-    found = design.dp_plan(design.curtailed_plan(100, allowed), 1 - true)
+    found = sequential.dp_plan(design.curtailed_plan(100, allowed), 1 - true)
     assert found.expected / 100 == pytest.approx(share, abs=0.006)
     assert found.accept == pytest.approx(design.oc_binomial(100, allowed, 1 - true), abs=1e-12)
 
@@ -40,7 +41,7 @@ def test_curtailed_plan_stops_where_the_decision_is_sealed() -> None:
 def test_walds_lines_as_counts_accept_and_reject_on_their_own_sides() -> None:
     """Cut after 300 cases: the table's expected cases at four failure rates."""
     plan = design.sprt_plan(design.sprt_lines(0.03, 0.1, 0.05, 0.05), 300)
-    found = [round(design.dp_plan(plan, defect).expected) for defect in (0.03, 0.06, 0.1, 0.2)]
+    found = [round(sequential.dp_plan(plan, defect).expected) for defect in (0.03, 0.06, 0.1, 0.2)]
     assert found == [76, 107, 58, 19]
 
 
@@ -62,8 +63,8 @@ def test_what_cannot_be_is_refused() -> None:
         lambda: design.sprt_plan(design.Lines(1.0, 1.0, 0.1), 0),
         lambda: design.curtailed_plan(5, 5),
         lambda: design.sealed(5, 1, 4, 2),
-        lambda: design.dp_plan(design.CountPlan((1,), (1,)), 0.5),
-        lambda: design.dp_plan(design.CountPlan((), ()), -0.1),
+        lambda: sequential.dp_plan(sequential.CountPlan((1,), (1,)), 0.5),
+        lambda: sequential.dp_plan(sequential.CountPlan((), ()), -0.1),
         lambda: design.miller_n(0.0, 0.1, 0, 0, 1, 1, alpha=0.05, power=0.8),
         lambda: design.miller_n(0.1, -0.1, 0, 0, 1, 1, alpha=0.05, power=0.8),
         lambda: design.miller_mde(0, 0.1, 0, 0, 1, 1, alpha=0.05, power=0.8),
