@@ -272,13 +272,8 @@ def gate(
     run: parameters.RunArgument,
     model: parameters.ConfigurationOption = None,
     chosen: Annotated[bool, typer.Option("--chosen", help="Accept only the one that the mark chooses.")] = False,
-    exit_inconclusive: Annotated[
-        int,
-        typer.Option("--exit-inconclusive", min=1, max=125, metavar="N", help="Exit with N where it is inconclusive."),
-    ] = 1,
-    no_append: Annotated[
-        bool, typer.Option("--no-append", help="Decide without appending the decision to the ledger.")
-    ] = False,
+    exit_inconclusive: parameters.ExitInconclusiveOption = 1,
+    no_append: parameters.NoAppendOption = False,
     against: parameters.AgainstOption = None,
     trust: parameters.TrustOption = None,
     ledger: parameters.LedgerOption = None,

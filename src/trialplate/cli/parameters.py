@@ -18,6 +18,7 @@ __all__ = [
     "ColorOption",
     "ConfigurationOption",
     "EventsOption",
+    "ExitInconclusiveOption",
     "FailuresOption",
     "FormatOption",
     "JobsOption",
@@ -26,6 +27,7 @@ __all__ = [
     "MaxCostOption",
     "MaxTimeOption",
     "ModelsOption",
+    "NoAppendOption",
     "OutputOption",
     "PilotOption",
     "PlanArgument",
@@ -50,6 +52,12 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print the resu
 ColorOption = Annotated[
     str | None,
     typer.Option("--color", metavar="auto|always|never", autocompletion=complete.colours, help="Colour on stderr."),
+]
+ExitInconclusiveOption = Annotated[
+    int, typer.Option("--exit-inconclusive", min=1, max=125, metavar="N", help="Exit with N where it is inconclusive.")
+]
+NoAppendOption = Annotated[
+    bool, typer.Option("--no-append", help="Decide without appending the decision to the ledger.")
 ]
 AgainstOption = Annotated[
     list[str] | None, typer.Option("--against", metavar="NOTE", help="A checkpoint the ledger must extend.")

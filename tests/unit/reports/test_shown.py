@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections.abc import Sequence
 from fractions import Fraction
 from math import comb
@@ -12,12 +15,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from run_project import make_project
 from small_runs import NAME, Repeat, at_least, at_most, board_of, case, configuration, matrix_of, plan_of, scorer
 
+from trialplate import plugins
 from trialplate.record.values import Choose, MatrixLine, Plan, Selector
 from trialplate.reports.comparing import NOT_ASSESSED, NOT_SHOWN, SHOWN, Standings, compare
 from trialplate.reports.evidence_text import about_shown, rank_cells, resolution, shown_cells
 from trialplate.reports.hidden import hidden_behind
+from trialplate.reports.reported import gather
 from trialplate.reports.summary import ConfigurationSummary, MetricSummary, summarise
 from trialplate.rules.bounds import guarded, guarded_diff
 from trialplate.rules.cells import Board
@@ -255,3 +261,64 @@ def test_nothing_is_said_where_it_would_not_be_so(rule: Any) -> None:
 def test_nothing_is_said_of_scores_in_between() -> None:
     """The chances are those of passes and failures."""
     assert list(hidden_behind(record_of(plan_of(2, at_least("0.9")), m=[[0.5], [1]]))) == []
+
+
+# --------------------------------------------------------------------------------------------------------- formats
+
+
+@pytest.fixture(scope="module")
+def bounded(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A real run of two candidates, one with an answer that failed, under a mark of bounds and an estimate."""
+    cases = "id,input,reference\n" + "".join(f"n{number},Which is {number}?,right\n" for number in range(40))
+    answers = json.dumps({f"n{number}": "wrong" if number == 3 else "right" for number in range(40)})
+    half = json.dumps({f"n{number}": "wrong" if number < 25 else "right" for number in range(40)})
+    plan = (
+        "trialplate: 1\nname: small\ntest_sets:\n  - file: cases/q.csv\nmodels:\n"
+        f"  good: {{runner: stand-in, answers: {answers}}}\n  half: {{runner: stand-in, answers: {half}}}\n"
+        "repeats: 2\nscorers:\n  correct: {type: exact}\npass_mark:\n  rules:\n"
+        "    - {id: shown, at_least: 0.8, of: correct}\n"
+        "    - {id: measured, at_least: 0.8, of: correct, basis: estimate}\n"
+    )
+    project = make_project(tmp_path_factory.mktemp("bounded"), plan)
+    (project.folder / "cases" / "q.csv").write_text(cases, encoding="utf-8")
+    project.run()
+    gate = project.verify(project.runs[-1]).gate
+    assert gate is not None
+    return gather(gate, by_tag=True, shown=1)
+
+
+SENTENCES = (
+    "rule shown: correct at least 0.8 with 95 % confidence: 0.9750 over 80 cells of 40 cases, which shows between "
+    "0.8684 and 0.9994 (alpha 1/40); it holds (2 more failing cases would turn it)",
+    "these 40 cases show at least 0.8868 with 95 % confidence",
+    "bounds: of work of which these cases are a sample",
+    "rule measured is an estimate: a configuration truly at 70 % passes it",
+    "what this shows of work like these cases: at least, and at most, each with 95 % confidence; they decide nothing",
+    "by cases: paired case by case, 95 % confidence for all pairs together; information, and no rule",
+)
+
+
+@pytest.mark.parametrize("name", ["text", "markdown"])
+def test_report_says_what_the_numbers_show(bounded: Any, name: str) -> None:
+    """Golden sentences of a whole report: the decision's, the table's, the pairs'."""
+    text = "\n".join(plugins.load("reports", name)(bounded))
+    for sentence in SENTENCES:
+        assert sentence in text
+
+
+def test_formats_tell_the_same_bounds(bounded: Any) -> None:
+    """Each number of the object stands in the rows by tag, and holds its mean; what is not assessed is null."""
+    value = json.loads("\n".join(plugins.load("reports", "json")(bounded)))
+    rows = list(csv.DictReader(io.StringIO("\n".join(plugins.load("reports", "csv")(bounded)), newline="")))
+    (tag,) = value["tags"]
+    found = [(item["name"], m) for item in tag["configurations"] for m in (*item["metrics"], *item["rates"])]
+    assert len(rows) == len(found) == 8
+    for row, (name, metric) in zip(rows, found, strict=True):
+        assert (row["configuration"], row["metric"]) == (name, metric["name"])
+        assert float(row["lower"]) == metric["lower"] <= metric["mean"] <= metric["upper"] == float(row["upper"])
+    assert value["shown"] == {"confidence": "0.95", "over": "cases", "unit": "case", "errors": "bound"}
+    pair = value["comparisons"]["pairs"][0]
+    assert (pair["by_cases"], pair["only_first"], pair["only_second"]) == ("difference_shown", 24, 0)
+    assert value["comparisons"]["alpha"] == "1/40"
+    assert [rank["by_cases"] for rank in value["comparisons"]["ranks"]] == [[1, 1], [2, 2]] * 2
+    assert [item["rule"] for item in value["hidden"]] == ["measured"]
