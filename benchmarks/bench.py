@@ -4,7 +4,7 @@
 Every figure is the median of several runs; a reference is measured in turns with what it is a reference of, so that
 both meet the same machine. The table is printed as it will be pasted, row by row as rows are done.
 
-Usage: bench.py [--quick] [--runs N] [http] [stand-in] [memory] [resume] [start] [verify] [size]
+Usage: bench.py [--quick] [--runs N] [http] [stand-in] [memory] [resume] [start] [verify] [decisions] [size]
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def main() -> None:
         "resume": resume,
         "start": start,
         "verify": verify,
+        "decisions": decisions,
         "size": size,
     }
     asked = argparse.ArgumentParser(description="The table of DESIGN section 9.")
@@ -259,6 +260,14 @@ def verify(how: Quick) -> None:
             )
             for path in folder.glob("runs/*/content.jsonl"):
                 path.unlink()
+
+
+def decisions(how: Quick) -> None:
+    """The arithmetic of decisions, in one process: what is promised of bounds, decisions and plans."""
+    done = subprocess.run([sys.executable, str(HERE / "decisions.py"), "--json"], check=True, capture_output=True)
+    goals = (5, 1000, 3000)
+    for (what, took), goal in zip(json.loads(done.stdout).items(), goals, strict=True):
+        row(what, f"{took:.1f} ms", "", None, f"<= {goal} ms", plainly(took <= goal))
 
 
 def size(how: Quick) -> None:
