@@ -15,16 +15,18 @@ from trialplate.verify.text import selector_text, visible
 __all__ = ["bound_words", "choose_words", "rule_words", "supersedes_words"]
 
 
-def rule_words(rule: Rule, plan: Plan, *, parts: int = 1) -> str:
+def rule_words(rule: Rule, plan: Plan, *, parts: int = 1, attempt: int = 1) -> str:
     """Return a rule of a plan as it will be judged.
 
     Args:
         parts: of how many alternatives, one of which is enough, it is one.
+        attempt: which attempt it is judged at.
     """
     if rule.any_of:
         members = {item.id: item for item in plan.pass_mark.alternatives}
         parts *= len(rule.any_of)
-        return f"{rule.id}: any of ({'; '.join(rule_words(members[name], plan, parts=parts) for name in rule.any_of)})"
+        told = (rule_words(members[name], plan, parts=parts, attempt=attempt) for name in rule.any_of)
+        return f"{rule.id}: any of ({'; '.join(told)})"
     if rule.must_pass is not None:
         return (
             f"{rule.id}: cases{selector_text(rule.must_pass)} must pass ({rule.require or 'as the plan folds cases'})"
@@ -37,7 +39,9 @@ def rule_words(rule: Rule, plan: Plan, *, parts: int = 1) -> str:
     each = f" for each {rule.each}" if rule.each is not None else ""
     least = f", over at least {rule.cases} cases" if rule.cases > 1 else ""
     corrected = f", corrected for the errors of {rule.correct_for_judge}" if rule.correct_for_judge is not None else ""
-    basis = f"shown with {alpha_words(plan, parts=parts)}" if rule.basis == "bound" else "as an estimate"
+    basis = (
+        f"shown with {alpha_words(plan, parts=parts, attempt=attempt)}" if rule.basis == "bound" else "as an estimate"
+    )
     what = _asked(rule)
     return f"{rule.id}: {what}{each}{least}{corrected}, {basis}"
 
@@ -50,13 +54,13 @@ def _asked(rule: Rule) -> str:
     return f"{rule.of}{selector_text(rule.where)} {sign}"
 
 
-def choose_words(choose: Choose, plan: Plan) -> str:
-    """Return a choice of a plan as it will be made."""
+def choose_words(choose: Choose, plan: Plan, *, attempt: int = 1) -> str:
+    """Return a choice of a plan as it will be made at an attempt."""
     kept = f"; {choose.keep} is kept while none is chosen" if choose.keep is not None else ""
     if choose.within is None:
         return f"choose: the {choose.by} of those that pass{kept}"
     near = f", each within {choose.within} of {choose.against} in {choose.of}"
-    words = f"shown with {alpha_words(plan, rivals=wrong_ones(plan, choose))}"
+    words = f"shown with {alpha_words(plan, rivals=wrong_ones(plan, choose), attempt=attempt)}"
     basis = words if choose.basis == "bound" else "as an estimate"
     return f"choose: the {choose.by} of those that pass{near}, {basis}{kept}"
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from trialplate.cli.earlier_words import doomed_words
 from trialplate.cli.plan_object import plan_object
 from trialplate.cli.plan_text import plan_lines
 from trialplate.engine.foresight import attempt_numbers, foresee
@@ -76,6 +77,8 @@ def show_plan(plan: Path, options: PlanOptions) -> int:
     else:
         for line in plan_lines(prepared, foresight):
             print(visible(line))
+        for text in () if view is None else doomed_words(prepared.plan, view, attempts):
+            print(f"warning: {visible(text)}")
     return EXIT_DONE if foresight.reachable else EXIT_USAGE
 
 

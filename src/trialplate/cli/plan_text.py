@@ -36,7 +36,7 @@ def plan_lines(prepared: Prepared, foresight: Foresight) -> Iterator[str]:
         yield from _rule_lines(item, rules[item.id], plan)
     if mark.choose is not None:
         yield ""
-        yield choose_words(mark.choose, plan)
+        yield choose_words(mark.choose, plan, attempt=foresight.attempt)
         if foresight.choice is not None:
             yield from _choice_lines(foresight.choice)
     yield ""
@@ -45,8 +45,7 @@ def plan_lines(prepared: Prepared, foresight: Foresight) -> Iterator[str]:
 
 def _rule_lines(item: Foreseen, rule: Rule, plan: Plan) -> Iterator[str]:
     part = f" (one of {item.part_of})" if item.part_of is not None else ""
-    members = {name: len(other.any_of) for other in _rules(plan) for name in other.any_of}
-    yield f"rule {rule_words(rule, plan, parts=members.get(rule.id, 1))}{part}"
+    yield f"rule {rule_words(rule, plan, parts=_parts(rule.id, plan), attempt=item.attempt)}{part}"
     if item.sense == "any_of":
         return
     yield f"  {_size(item)}"
@@ -59,6 +58,12 @@ def _rule_lines(item: Foreseen, rule: Rule, plan: Plan) -> Iterator[str]:
     yield from _counts(item)
     yield from _curve(item)
     yield from _sizes(item)
+
+
+def _parts(name: str, plan: Plan) -> int:
+    """Return of how many alternatives, one of which is enough, a rule is one, those around it counted."""
+    above = next((other for other in _rules(plan) if name in other.any_of), None)
+    return 1 if above is None else len(above.any_of) * _parts(above.id, plan)
 
 
 def _rules(plan: Plan) -> tuple[Rule, ...]:

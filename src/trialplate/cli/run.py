@@ -7,7 +7,7 @@ import json
 import os
 import secrets
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast, get_args
@@ -15,6 +15,7 @@ from typing import cast, get_args
 from trialplate.cli.ceiling import budget_warning, budget_words, read_ceiling
 from trialplate.cli.colour import colour_mode
 from trialplate.cli.cost_words import cost_lines, cost_object
+from trialplate.cli.earlier_words import doomed_words, halved_words
 from trialplate.cli.events import event_line
 from trialplate.cli.mark_words import bound_words, choose_words, rule_words, supersedes_words
 from trialplate.cli.plan_text import short_lines
@@ -22,7 +23,7 @@ from trialplate.cli.progress import Manner, Progress
 from trialplate.engine.begin import begin_project
 from trialplate.engine.commits import superseded
 from trialplate.engine.fetching import fetch
-from trialplate.engine.foresight import short_foresight
+from trialplate.engine.foresight import attempt_numbers, short_foresight
 from trialplate.engine.prepare import Prepared, prepare
 from trialplate.engine.project import check_new, open_ledger, open_runs, verified_ledger
 from trialplate.engine.ready import check_ready
@@ -36,7 +37,7 @@ from trialplate.spec.limits import Ceiling
 from trialplate.spec.nearest import suggestion
 from trialplate.spec.project import Project, load_project
 from trialplate.verify.findings import counted
-from trialplate.verify.ledger_view import LedgerEntry, LedgerView
+from trialplate.verify.ledger_view import LedgerView
 from trialplate.verify.locate import ledger_above
 from trialplate.verify.output import tell
 from trialplate.verify.text import visible
@@ -124,6 +125,8 @@ def run_plan(plan: Path, options: RunOptions) -> int:
         progress.note("warning", warning)
     for note in (*_all_the_same(prepared, options), *_unfinished(view)):
         progress.note("note", note)
+    for kind, text in _earlier(prepared, view):
+        progress.note(kind, text)
     before = superseded(prepared.plan, view)
     if before is not None:
         progress.note("note", supersedes_words(before, prepared.plan))
@@ -170,6 +173,22 @@ def _unfinished(ledger: LedgerView) -> Iterator[str]:
             yield f"run {run_id} is {state}: an open attempt until it is resumed or waived"
 
 
+def _attempts(prepared: Prepared, view: LedgerView | None) -> dict[str, int]:
+    """Return which attempt at each candidate it would be; a pilot is none."""
+    return {} if view is None or prepared.narrowing is not None else attempt_numbers(prepared.plan, view)
+
+
+def _earlier(prepared: Prepared, view: LedgerView | None) -> Iterator[tuple[str, str]]:
+    """Yield what earlier runs do to this one: less error for its bounds, or a rejection that is certain."""
+    attempts = _attempts(prepared, view)
+    if view is None or not attempts:
+        return
+    for text in halved_words(prepared.plan, attempts):
+        yield "note", text
+    for text in doomed_words(prepared.plan, view, attempts):
+        yield "warning", text
+
+
 # -------------------------------------------------------------------------------------------------------- estimate
 
 
@@ -193,24 +212,25 @@ def _estimate(plan: Path, project: Path, ledger: Path | None, options: RunOption
                 check_new(project, prepared.plan.name)
         except TrialplateError as error:
             refusal = error
-    _print_estimate(prepared, ledger, options, superseded(prepared.plan, view) if view is not None else None, refusal)
+    _print_estimate(prepared, ledger, options, view, refusal)
 
 
 def _print_estimate(
     prepared: Prepared,
     ledger: Path | None,
     options: RunOptions,
-    before: LedgerEntry | None,
+    view: LedgerView | None,
     refusal: TrialplateError | None,
 ) -> None:
     """Print the estimate for a person.
 
     Args:
-        before: the mark in the ledger that the plan's would supersede.
+        view: the ledger, if it can be read.
         refusal: what --yes would end in.
     """
     plan, matrix = prepared.plan, prepared.matrix
-    for line in (*_plan_lines(plan, matrix, prepared), *cost_lines(prepared), *budget_words(plan)):
+    attempts = _attempts(prepared, view)
+    for line in (*_plan_lines(plan, matrix, prepared, attempts), *cost_lines(prepared), *budget_words(plan)):
         print(line)
     for warning in (*prepared.frozen.warnings, *_budget_warning(prepared)):
         print(f"warning: {visible(warning)}")
@@ -220,6 +240,9 @@ def _print_estimate(
         print("answers that cassettes hold are replayed, and cost nothing again: the estimate counts every call")
     for note in _all_the_same(prepared, options):
         print(f"note: {note}")
+    for kind, text in _earlier(prepared, view):
+        print(f"{kind}: {visible(text)}")
+    before = superseded(plan, view) if view is not None else None
     if before is not None:
         print(f"note: {supersedes_words(before, plan)}; `trialplate commit --reason TEXT` before the run gives one")
     if ledger is not None:
@@ -236,26 +259,27 @@ def _budget_warning(prepared: Prepared) -> Iterator[str]:
     return budget_warning(prepared.plan, prepared.asked, prepared.bounds, prepared.helper_estimates)
 
 
-def _plan_lines(plan: Plan, matrix: Matrix, prepared: Prepared) -> Iterator[str]:
+def _plan_lines(plan: Plan, matrix: Matrix, prepared: Prepared, attempts: Mapping[str, int]) -> Iterator[str]:
+    attempt = max(attempts.values(), default=1)
     pilot = "" if prepared.narrowing is None else " (a pilot: logged, and it never decides)"
     yield f"{plan.name}: {counted(matrix.size, 'trial')}{pilot}"
     asked = f"{counted(len(matrix.cases), 'case')} of {plan.test_set.name}"
     scorers = ", ".join(scorer.name for scorer in plan.scorers)
     yield f"  {asked}, {counted(len(matrix.counts), 'configuration')}, scorers: {scorers}"
     for rule in plan.pass_mark.rules:
-        yield f"  rule {rule_words(rule, plan)}"
+        yield f"  rule {rule_words(rule, plan, attempt=attempt)}"
     if plan.pass_mark.choose is not None:
-        yield f"  {choose_words(plan.pass_mark.choose, plan)}"
+        yield f"  {choose_words(plan.pass_mark.choose, plan, attempt=attempt)}"
     if told := bound_words(plan.pass_mark):
         yield f"  {told}"
-    yield from _showing(plan, matrix)
+    yield from _showing(plan, matrix, attempts)
 
 
-def _showing(plan: Plan, matrix: Matrix) -> Iterator[str]:
+def _showing(plan: Plan, matrix: Matrix, attempts: Mapping[str, int]) -> Iterator[str]:
     """Say what so many cases can show, as far as it takes no time to tell; `plan` tells the rest."""
     number, mark = len(matrix.cases), plan.pass_mark
     weight = f"one case of {number} weighs {100 / number:.1f} points"
     estimates = any(rule.basis == "estimate" and rule.of is not None for rule in (*mark.rules, *mark.alternatives))
     yield f"  {weight}{'; an estimate says nothing about other cases than these' if estimates else ''}"
-    for line in short_lines(short_foresight(plan, narrow(plan, None))):
+    for line in short_lines(short_foresight(plan, narrow(plan, None), attempts)):
         yield f"  {visible(line)}"

@@ -94,6 +94,8 @@ class Foreseen:
     icc: float | None = None
     """How much repeats resemble each other, where it matters."""
     alpha: Fraction | None = None
+    attempt: int = 1
+    """Which attempt at these configurations it is of; of several, the one that has the smallest error."""
     perfect: float | None = None
     """What a perfect run shows: the lower bound of a floor or of a difference, the upper bound of a ceiling."""
     reachable: bool = True

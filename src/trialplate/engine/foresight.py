@@ -51,9 +51,9 @@ def foresee(
     return _Looking(plan, matrix, way, attempts or {}).foresight()
 
 
-def short_foresight(plan: Plan, matrix: Matrix) -> Foresight:
-    """Return what takes no time: what a perfect run shows at a first attempt, and what an estimate hides."""
-    return _Looking(plan, matrix, Way(Spread(), Stream(bytes(32), DRAWS), short=True), {}).foresight()
+def short_foresight(plan: Plan, matrix: Matrix, attempts: Mapping[str, int] | None = None) -> Foresight:
+    """Return what takes no time: what a perfect run shows at its attempt, and what an estimate hides."""
+    return _Looking(plan, matrix, Way(Spread(), Stream(bytes(32), DRAWS), short=True), attempts or {}).foresight()
 
 
 def attempt_numbers(plan: Plan, ledger: LedgerView) -> dict[str, int]:
@@ -99,11 +99,14 @@ class _Looking:
             rules=tuple(item for rule in self.mark.rules for item in self._rule(rule, 1, None)),
             choice=self._choice(),
             candidates=len(self.candidates),
-            attempt=max((self.attempts.get(name, 1) for name in self.candidates), default=1),
+            attempt=self._attempt(self.candidates),
             icc=self.way.spread.icc,
             pilot=self.way.spread.run_id,
             draws=self.way.stream.draws,
         )
+
+    def _attempt(self, names: Sequence[str]) -> int:
+        return max((self.attempts.get(name, 1) for name in names), default=1)
 
     def _rule(self, rule: Rule, parts: int, part_of: str | None) -> Iterator[Foreseen]:
         """Yield what a rule can show; an `any_of` before its alternatives.
@@ -112,7 +115,8 @@ class _Looking:
             parts: of how many alternatives, one of which is enough, it is one.
         """
         if rule.any_of:
-            yield Foreseen(rule.id, "any_of", "estimate", tuple(self.candidates), part_of=part_of)
+            attempt = self._attempt(self.candidates)
+            yield Foreseen(rule.id, "any_of", "estimate", tuple(self.candidates), part_of=part_of, attempt=attempt)
             members = {item.id: item for item in self.mark.alternatives}
             for name in rule.any_of:
                 yield from self._rule(members[name], parts * len(rule.any_of), rule.id)
@@ -126,7 +130,7 @@ class _Looking:
                 groups.setdefault((alike, self.ruling.alpha(name, parts=parts)), []).append(name)
         for (_, alpha), names in groups.items():
             found = RuleForesight(self.way, self.ruling, rule, names, alpha).foreseen(wanted)
-            yield replace(found, part_of=part_of)
+            yield replace(found, part_of=part_of, attempt=self._attempt(names))
 
     def _choice(self) -> Foreseen | None:
         """Return what the mark's choice can show; None if it asks for no distance."""
@@ -139,4 +143,5 @@ class _Looking:
         wanted = [case for case in self.ruling.matrix.cases if case.id in about]
         rule = Rule(id="choose", basis=choose.basis, of=choose.of, not_worse_than=choose.against, by=choose.within)
         names = [name for name in self.candidates if name != choose.against]
-        return RuleForesight(self.way, self.ruling, rule, names or self.candidates, alpha).foreseen(wanted)
+        found = RuleForesight(self.way, self.ruling, rule, names or self.candidates, alpha).foreseen(wanted)
+        return replace(found, attempt=self._attempt(self.candidates))

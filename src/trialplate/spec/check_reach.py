@@ -64,15 +64,21 @@ def check_reach(
     yield from reach.of_choice(at)
 
 
-def alpha_words(plan: Plan, *, parts: int = 1, rivals: int | None = None) -> str:
-    """Return the error of a bound at the first attempt, in words: "95 % confidence (alpha 0.05 / 2 candidates)"."""
+def alpha_words(plan: Plan, *, parts: int = 1, rivals: int | None = None, attempt: int = 1) -> str:
+    """Return the error of a bound in words: "95 % confidence (alpha 0.05 / 2 candidates)".
+
+    Args:
+        attempt: which attempt it is; each has half the error of the one before.
+    """
     mark = plan.pass_mark
     candidates = sum(item.role == "candidate" for item in plan.configurations)
     alpha = 1 - Fraction(mark.confidence)
     family = f" / {candidates} candidates" if mark.family == "plan" and candidates > 1 else ""
     if rivals is not None:
         family = f" / {rivals} that may be taken wrongly" if rivals > 1 else ""
-    spent = " / 2 for the first attempt" if mark.attempts.spend else ""
+    halvings = attempt if mark.attempts.spend else attempt - 1
+    which = "the first attempt" if attempt == 1 else f"attempt {attempt}"
+    spent = f" / {f'2^{halvings}' if halvings > 1 else '2'} for {which}" if halvings else ""
     split = f" / {parts} alternatives" if parts > 1 else ""
     divided = f" (alpha {float(alpha):g}{family}{spent}{split})" if family or spent or split else ""
     return f"{float(Fraction(mark.confidence)) * 100:g} % confidence{divided}"

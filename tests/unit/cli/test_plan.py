@@ -206,3 +206,64 @@ def test_estimate_of_a_run_says_the_shortest_of_it(planned: Callable[[str, int],
     assert "  correct: 60 cases: a perfect run shows 0.940" in lines
     assert any(line.startswith("  loose: a configuration truly at 80 % passes this mark ") for line in lines)
     assert any(line.startswith("  choose: with 60 cases two that pass the very same ones") for line in lines)
+
+
+# ------------------------------------------------------------------------------------------- what earlier runs do
+
+TRIED = """\
+repeats: 1
+pass_mark:
+  attempts: {max: 2}
+  rules:
+    - {id: correct, at_least: 0.50, of: correct}
+    - id: either
+      any_of:
+        - {at_least: 0.2, of: correct}
+        - any_of: [{at_least: 0.3, of: correct}, {at_least: 0.4, of: correct}]
+"""
+
+
+def test_the_error_of_a_rule_is_told_as_it_will_be(planned: Callable[[str, int], Project], say: Say) -> None:
+    """With every `any_of` around it, and at the attempt that it would be."""
+    planned(TRIED, 20)
+    line = "rule either.2.1: correct at least 0.3, shown with 95 % confidence (alpha 0.05 / 2 candidates"
+    assert f"{line} / 4 alternatives) (one of either.2)" in say("plan")[1]
+    assert say("run", "--yes")[0] == 0
+    assert f"{line} / 2 for attempt 2 / 4 alternatives) (one of either.2)" in say("plan")[1]
+    assert (
+        "correct at least 0.5, shown with 95 % confidence (alpha 0.05 / 2 candidates / 2 for attempt 2)"
+        in say("run")[1]
+    )
+
+
+def test_a_run_tells_which_attempt_it_is(planned: Callable[[str, int], Project], say: Say) -> None:
+    """Before it is paid for; a pilot is no attempt."""
+    planned(TRIED, 20)
+    assert "attempt" not in say("run")[1]
+    assert say("run", "--yes")[0] == 0
+    told = "note: attempt 2 at good, other: each attempt's bounds have half the error of the one before"
+    assert told in say("run")[1]
+    assert "attempt" not in say("run", "--limit", "2")[1]
+    code, _, err = say("run", "--yes")
+    assert code == 0
+    assert told in err
+
+
+def test_a_run_that_can_only_be_rejected_is_told(planned: Callable[[str, int], Project], say: Say) -> None:
+    """Beyond the mark's highest number of attempts, or after one that was rejected: until that is waived."""
+    planned(TRIED, 20)
+    run_id = say("run", "--yes")[1].strip()
+    assert "rejected" not in say("run")[1]
+    assert say("gate", run_id, "--model", "good")[0] == 1
+    again = f"warning: good was rejected in run {run_id}: it will be rejected again, whatever it comes to"
+    for command in ("plan", "run"):
+        out = say(command)[1]
+        assert again in out
+        assert "other was rejected" not in out
+    assert say("run", "--yes")[0] == 0
+    beyond = "warning: this is attempt 3 at good, other, and attempts.max of the mark is 2: it will be rejected"
+    assert beyond in say("run")[1]
+    assert say("waive", run_id, "--reason", "the wrong machine")[0] == 0
+    out = say("run")[1]
+    assert again not in out
+    assert beyond not in out
