@@ -15,7 +15,7 @@ from trialplate.record.values import CaseId, ConfigurationName, Count, Currency,
 
 Result = Literal["pass", "fail", "inconclusive"]
 DecisionWord = Literal["accepted", "rejected", "inconclusive"]
-Rounded = Annotated[str, Pattern(r"-?[0-9]+\.[0-9]{9}")]
+Rounded = Annotated[str, Pattern(r"-?[0-9]\.[0-9]{9}")]
 """A bound, which no fraction is: readers take two that differ by 1e-9 or less for the same."""
 
 

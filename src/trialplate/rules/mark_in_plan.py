@@ -12,7 +12,7 @@ from trialplate.record.matrix import Matrix, narrow, selects
 from trialplate.record.values import PassMark, Plan, PlanCase, Rule, Stop
 from trialplate.rules.bounds import ROUNDING
 from trialplate.rules.mark_shape import Flaw, has_bounds
-from trialplate.rules.quantities import KINDS, draws_of, is_pooled, measured_cases
+from trialplate.rules.quantities import KINDS, draws_of, is_misspelt, is_pooled, measured_cases
 from trialplate.rules.sequential import CountPlan, dp_plan
 from trialplate.rules.shown import alpha_of
 
@@ -32,6 +32,8 @@ def fit_flaws(plan: Plan) -> Iterator[Flaw]:
             yield Flaw("it compares with a configuration that is not in the plan", "not_worse_than", rule.id)
         yield from (flaw._replace(rule=rule.id) for flaw in _scored(rule, plan))
     choose = mark.choose
+    if choose is not None and _meant_otherwise(choose.of, plan):
+        yield Flaw(f"{choose.of} begins as a quantity does, and is none", "choose.of")
     if choose is not None and ({choose.against, choose.keep} - {"best", None, *names}):
         yield Flaw("choose names a configuration that is not in the plan", "choose.against")
     if mark.evidence.judge is not None and mark.evidence.judge.scorer not in _judges(plan):
@@ -69,8 +71,15 @@ def _judges(plan: Plan) -> set[str]:
     return {item.name for item in plan.scorers if item.type == "judge"}
 
 
+def _meant_otherwise(of: str, plan: Plan) -> bool:
+    """Say whether a quantity is misspelt, and is not the name of a metric either."""
+    return is_misspelt(of) and not any(of in item.metrics for item in plan.scorers)
+
+
 def _scored(rule: Rule, plan: Plan) -> Iterator[Flaw]:
     """Yield what a rule needs of scorers that are not there."""
+    if _meant_otherwise(rule.of or "", plan):
+        yield Flaw(f"{rule.of} begins as a quantity does, and is none", "of")
     found = KINDS.fullmatch(rule.of or "")
     what = (rule.of or "").partition(":")[2]
     if found is not None and found["agreement"] and what not in _judges(plan):
@@ -113,6 +122,8 @@ def _sealed(mark: PassMark) -> bool:
 
 
 def _of_repeats(rule: Rule, of: str, matrix: Matrix, mark: PassMark) -> Iterator[Flaw]:
+    if draws_of(of) is None and not _sealed(mark):
+        return
     rows = _repeats(about(rule, matrix), matrix)
     if of.startswith("pass_hat") and any(set(row) - {draws_of(of)} for row in rows):
         yield Flaw(f"a bound of {of} is known where every case has so many repeats", "basis")

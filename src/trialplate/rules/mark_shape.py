@@ -38,6 +38,9 @@ KINDS = {
 """The kinds of rule, and what each takes besides its own key."""
 MOST_BOUNDARIES = 2000
 """Of a stop rule: a reader works out what they come to, and that takes the square of their number."""
+_SHARES = frozenset({"mean", "agreement", "macro_f1"})
+MOST_NESTED = 16
+"""Of `any_of` within `any_of`: each divides alpha again, and a reader goes down into all of them."""
 
 
 class Flaw(NamedTuple):
@@ -68,6 +71,8 @@ def mark_flaws(mark: PassMark) -> Iterator[Flaw]:
     reached = [name for rule in mark.rules for name in _alternatives(rule, mark)]
     if sorted(reached) != sorted(rule.id for rule in mark.alternatives):
         yield Flaw("each alternative stands in one any_of, and none in itself", "alternatives")
+    elif any(_too_deep(rule, mark) for rule in mark.rules):
+        yield Flaw(f"an any_of stands within at most {MOST_NESTED - 1} others", "alternatives")
     if not Fraction(1, 2) < Fraction(mark.confidence) < 1:
         yield Flaw("a confidence is above 0.5 and below 1", "confidence")
     if (mark.baseline is None) == any(compared(rule) for rule in every):
@@ -120,6 +125,9 @@ def _of_rule(rule: Rule, mark: PassMark) -> Iterator[Flaw]:
         yield Flaw(f"{kind} needs of", "of")
     elif rule.of is not None:
         yield from _of_quantity(rule, rule.of, mark)
+        yield from _of_threshold(rule, rule.of)
+    if len(rule.any_of) == 1:
+        yield Flaw("any_of names two rules or more", "any_of")
     if kind == "not_worse_than" and rule.by is None:
         yield Flaw("not_worse_than needs by", "by")
     if rule.correct_for_judge is not None:
@@ -134,6 +142,16 @@ def _of_quantity(rule: Rule, of: str, mark: PassMark) -> Iterator[Flaw]:
         yield Flaw(f"no bound of {of} is known to keep its promise", "basis")
     if kind_of(of) == "agreement" and (rule.each or rule.where != Selector() or rule.cases != 1):
         yield Flaw("a judge's agreement is over its checks: it takes no each, where or cases", "of")
+
+
+def _of_threshold(rule: Rule, of: str) -> Iterator[Flaw]:
+    """Shares are compared with shares; percentiles, costs and tokens with amounts."""
+    for key in ("at_least", "at_most"):
+        text = getattr(rule, key)
+        if text is not None and kind_of(of) in _SHARES and Fraction(text) > 1:
+            yield Flaw(f"{key} is {text}, and {of} a share in [0,1]", key)
+    if rule.by is not None and abs(Fraction(rule.by)) > 1:
+        yield Flaw(f"by is {rule.by}, and two shares differ by 1 at most", "by")
 
 
 def _of_correction(rule: Rule, mark: PassMark) -> Iterator[Flaw]:
@@ -156,6 +174,15 @@ def _alternatives(rule: Rule, mark: PassMark) -> Iterator[str]:
         waiting += known[name].any_of if name in known else ()
 
 
+def _too_deep(rule: Rule, mark: PassMark) -> bool:
+    """Say whether a rule nests alternatives more deeply than a reader follows; each stands in one any_of."""
+    known = {item.id: item for item in mark.alternatives}
+    level = [rule]
+    for _ in range(MOST_NESTED):
+        level = [known[name] for item in level for name in item.any_of]
+    return any(item.any_of for item in level)
+
+
 def _of_choice(mark: PassMark) -> Iterator[Flaw]:
     choose = mark.choose
     if choose is None:
@@ -169,6 +196,8 @@ def _of_choice(mark: PassMark) -> Iterator[Flaw]:
         yield Flaw(message, "choose")
     elif choose.basis == "bound" and not has_bound(choose.of, difference=True):
         yield Flaw(f"no bound of a difference of {choose.of} is known to keep its promise", "choose.basis")
+    if choose.within is not None and Fraction(choose.within) > 1:
+        yield Flaw(f"choose: within is {choose.within}, and two shares differ by 1 at most", "choose.within")
     if choose.within is None and (choose.against, choose.best_among) != ("best", "all"):
         yield Flaw("choose: against and best_among say what within is counted from, and there is no within", "choose")
 
@@ -180,6 +209,8 @@ def about_usage(of: str | None) -> bool:
 
 def _of_sealing(mark: PassMark) -> Iterator[Flaw]:
     """A run may be sealed if every answer moves every rule one way: what is not shown to do so may turn a decision."""
+    if mark.stop is not None and mark.stop.replace(rule=None, accept=(), reject=()) != mark.stop:
+        yield Flaw("a run that is sealed is decided by no counts", "stop.mode")
     for rule in (*mark.rules, *mark.alternatives):
         bound = rule.basis == "bound"
         shown = not bound or (mark.unit == "case" and (mark.over == "cases" or rule.not_worse_than is None))

@@ -38,6 +38,7 @@ __all__ = [
     "cases_of",
     "draws_of",
     "fraction_text",
+    "is_misspelt",
     "is_pooled",
     "kind_of",
     "mean_of",
@@ -60,6 +61,8 @@ KINDS = re.compile(
     r"|(?P<per>cost|tokens):(per_case|per_trial|per_passed|total)"
     r"|(?P<label>accuracy|macro_f1):.+|(?P<agreement>agreement):.+"
 )
+_WORDS = re.compile(r"(pass_at|pass_hat|share|p50|p90|p95|p99|cost|tokens|accuracy|macro_f1|agreement):.*")
+"""How every quantity but a metric and a rate begins."""
 
 Fold = Literal["all", "majority", "any"]
 Row = list[tuple[str, list[Cell | None]]]
@@ -109,6 +112,12 @@ def kind_of(quantity: str | None) -> str:
         return "percentile"
     word = str(found["share"] or found["per"] or found["label"] or found["agreement"])
     return "mean" if word in ("share", "accuracy") else word
+
+
+def is_misspelt(quantity: str) -> bool:
+    """Say whether a text begins as a quantity does and is none, so that at most a metric is called so."""
+    unknown = KINDS.fullmatch(quantity) is None and draws_of(quantity) is None
+    return unknown and _WORDS.fullmatch(quantity) is not None
 
 
 def measured_in(quantity: str | None) -> str | None:
@@ -188,7 +197,8 @@ def cases_of(
 
 def is_pooled(quantity: str) -> bool:
     """Say whether a quantity is a share of trials, in which each trial counts the same, and not each case."""
-    return quantity in ("trial_pass_rate", "error_rate") or quantity.startswith(("share:", "accuracy:"))
+    named = KINDS.fullmatch(quantity) is not None and kind_of(quantity) == "mean"
+    return named or quantity in ("trial_pass_rate", "error_rate")
 
 
 def _value_of(quantity: str, worst: int, declared: bool = False) -> Callable[[Cell], int | None] | None:
@@ -204,7 +214,8 @@ def _reader(quantity: str, declared: bool) -> Callable[[Cell], int | None]:
         return _passed
     if quantity == "error_rate":
         return _errored
-    if quantity.startswith("share:"):
+    found = KINDS.fullmatch(quantity)
+    if found is not None and found["share"]:
         _, measure, limit = quantity.split(":")
         bar = Fraction(limit)
         return lambda cell: _within(cell, measure, bar, declared)

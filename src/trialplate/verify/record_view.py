@@ -146,7 +146,11 @@ def plan_commitments(plan: Plan) -> list[str]:
 
 
 def _check_plan(raw: bytes, plan: Plan, entry: LedgerEntry, ledger: LedgerView, shown: str, report: Report) -> None:
-    """V02, V09: the plan is the one that was started, and holds what was committed."""
+    """V02, V09: the plan is the one that was started, and holds what was committed.
+
+    Raises:
+        VerificationError: it is another plan, or makes no sense, so that nothing can be told by it.
+    """
     start: RunStart = entry.body
     where = f"{shown}/plan.json"
     if canonical.digest(raw) != start.plan:
@@ -160,8 +164,6 @@ def _check_plan(raw: bytes, plan: Plan, entry: LedgerEntry, ledger: LedgerView, 
         raise VerificationError(f"a plan of {matrix.size} trials", where=where, code="STRICT-LIMIT")
     if (start.selection == "pilot") != (matrix.size < narrow(plan, None).size):
         report.found("START-MISMATCH", f"run.start says {start.selection} of {matrix.size} trials", where)
-    for problem in (*plan_problems(plan), *mark_problems(plan.pass_mark)):
-        report.found("SCHEMA", problem, where)
     if [item.name for item in start.configurations] != list(matrix.counts) or matrix.size != start.trials:
         report.found("CONFIGURATION-MISMATCH", f"the plan has {matrix.size} trials, run.start {start.trials}", where)
     for item in start.configurations:
@@ -170,6 +172,11 @@ def _check_plan(raw: bytes, plan: Plan, entry: LedgerEntry, ledger: LedgerView, 
             report.found("CONFIGURATION-MISMATCH", f"{item.name} is not the configuration that was started", where)
     if plan.cache != start.cache or [file.digest for file in plan.cassettes] != list(start.cassettes):
         report.found("START-MISMATCH", "plan and run.start differ in how calls are cached", where)
+    problems = [*plan_problems(plan), *mark_problems(plan.pass_mark)]
+    for problem in problems[1:]:
+        report.found("SCHEMA", problem, where)
+    if problems:
+        raise VerificationError(problems[0], where=where, code="SCHEMA")
     what = "; test set and pass mark are the committed ones" if ledger.whole else ""
     report.passed("V02", f"the plan has the digest that was started{what}")
 
