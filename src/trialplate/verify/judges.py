@@ -258,8 +258,10 @@ def as_stated(stated: Decision, derived: Decision, mark: PassMark) -> Decision:
 
     All else is held to the record; and nothing is accepted that fails by anything else.
     """
-    judged = {rule.id for rule in (*mark.rules, *mark.alternatives) if _rests_on_grades(rule)}
-    judged |= {rule.id for rule in (*mark.rules, *mark.alternatives) if judged.intersection(rule.any_of)}
+    every = (*mark.rules, *mark.alternatives)
+    judged = {rule.id for rule in every if _rests_on_grades(rule)}
+    while more := {rule.id for rule in every if rule.id not in judged and judged.intersection(rule.any_of)}:
+        judged |= more
     rules = {rule.id: rule for rule in stated.rules if rule.id in judged}
     evidence = {item.name: item for item in stated.evidence if item.name == "judge"}
     found = derived.replace(
