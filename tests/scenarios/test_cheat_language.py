@@ -115,6 +115,18 @@ def test_mark_that_no_author_could_write_is_no_mark(gated: SmallProject, tmp_pat
     assert stranger("report").code in (0, 3)
 
 
+def test_mark_of_more_copies_than_anybody_works_out_is_no_mark(gated: SmallProject, tmp_path: Path) -> None:
+    """Hundreds of rules for each of thousands of tags would keep a reader for days."""
+    project = gated.copy_to(tmp_path)
+    forger = Forger(project)
+    forger.plan["test_set"]["cases"][0]["tags"] = [f"t{number:05d}" for number in range(5000)]
+    forger.plan["pass_mark"] = {"rules": [{**FLOOR, "id": f"r{number}", "each": "tag"} for number in range(500)]}
+    mark = forger.plan["pass_mark"]
+    forger.of("commit.passmark")["body"].update(mark=mark, digest=canonical.digest_value(mark))
+    forger.sign()
+    assert project.as_stranger(tmp_path / "stranger").codes() == {"SCHEMA"}
+
+
 @pytest.fixture(scope="module")
 def gated(tmp_path_factory: pytest.TempPathFactory) -> SmallProject:
     """A run with a decision on it."""

@@ -86,7 +86,8 @@ def layout_of(rule: Rule, asked: Asked, ruling: Ruling, icc: float) -> Layout:
         asked: at least one case.
     """
     if ruling.mark.over == "this_set" and rule.must_pass is None and not _folded(rule):
-        return Layout((Unit(1, 1),) * asked.trials, icc)
+        alike = len(asked.cases) * min(asked.repeats)  # a case with few repeats scatters a mean of cases the most
+        return Layout((Unit(1, 1),) * (asked.trials if is_pooled(rule.of or "") else alike), icc)
     folded, pooled = _folded(rule), is_pooled(rule.of or "")
     units: Mapping[str, str] = {} if rule.must_pass is not None else ruling.units
     found: dict[str, Unit] = {}

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from trialplate.record import canonical, codec
 from trialplate.record.entries import Narrowing, TrialKey
 from trialplate.record.frozen import Json, Value
-from trialplate.record.values import Case, Configuration, PassMark, Plan, PlanCase, Scorer, Selector
+from trialplate.record.values import AnswerRule, Case, Configuration, PassMark, Plan, PlanCase, Scorer, Selector
 
 __all__ = ["FULLY", "Matrix", "attempt_key", "configuration_digest", "judge_key", "mark_digest", "model_key", "narrow"]
 __all__ += ["selects", "stop_order"]
@@ -69,12 +69,13 @@ def attempt_key(configuration: Configuration) -> str:
 
 
 def judge_key(plan: Plan, scorer: Scorer) -> str:
-    """Return the digest of what a judge is: the model that is asked, and the rules by which it is asked and read.
+    """Return the digest of what a judge is: the model that is asked or may answer, and how it is asked and read.
 
     What people found of it holds for as long as this stays the same. No name, label, price or limit is in it, and no
     case: so two plans of one ledger that ask the same judge have it in common.
     """
-    asked = next((attempt_key(item) for item in plan.helpers if item.name == scorer.helper), None)
+    helper = next((item for item in plan.helpers if item.name == scorer.helper), None)
+    asked = None if helper is None else attempt_key(helper)
     json = codec.to_json(scorer)
     kept: dict[str, Json] = {name: json[name] for name in ("type", "version", "settings", "plugin") if name in json}
     kept["texts"] = [
@@ -82,6 +83,10 @@ def judge_key(plan: Plan, scorer: Scorer) -> str:
     ]
     kept["asked"] = [name for name in scorer.also if name != FULLY + scorer.metric]
     kept["files"] = [file.digest for file in scorer.files]
+    if helper is not None and helper.served:  # the names of other models that may answer in its place
+        kept["served"] = sorted(helper.served)
+    if helper is not None and helper.answer != AnswerRule():  # what of a reply is read
+        kept["answer"] = codec.to_json(helper.answer)
     return canonical.digest_value({"trialplate": "judge-key/1", "helper": asked, **kept})
 
 

@@ -21,7 +21,7 @@ from trialplate.rules.cells import Cell
 from trialplate.rules.quantities import CaseValue, Span, fraction_text, measured_cases, span_over
 from trialplate.rules.rivals import as_rival
 from trialplate.rules.ruling import Ruling
-from trialplate.rules.shown import Shown, judged_by, rounded, shown_difference
+from trialplate.rules.shown import Shown, judged_by, rounded, shown_difference, trials_of
 from trialplate.rules.told import Told, between, least, nothing
 
 __all__ = ["Contest", "Standing", "cost_per_trial", "median_latency", "wrong_ones"]
@@ -221,7 +221,8 @@ class Contest:
     def _beside(self, me: Standing, rival: Standing, alpha: Fraction) -> Shown:
         pairs = [pair for pair in zip(me.own_cases, rival.rival_cases, strict=True) if pair[0].weight]
         mine, other = [own for own, _ in pairs], [item for _, item in pairs]
-        trials = (me.own.cells, rival.rival.cells)
+        of = self.choose.of
+        trials = trials_of(mine, of, self.mark.errors), trials_of(other, of, "bound")
         return shown_difference(mine, other, self.mark, self.ruling.units, alpha, trials)
 
     # --------------------------------------------------------------------------------------------------- the choice

@@ -20,6 +20,8 @@ __all__ = ["about", "false_acceptance", "fit_flaws", "twins"]
 
 MOST_SEALED_REPEATS = 10
 """Up to so many repeats the guarded bound was found never to fall by a better answer."""
+MOST_COPIES = 100_000
+"""Of rules with `each`, and of comparisons of two configurations under `choose`, in all: a minute's work."""
 
 
 def fit_flaws(plan: Plan) -> Iterator[Flaw]:
@@ -38,6 +40,9 @@ def fit_flaws(plan: Plan) -> Iterator[Flaw]:
         yield Flaw("choose names a configuration that is not in the plan", "choose.against")
     if mark.evidence.judge is not None and mark.evidence.judge.scorer not in _judges(plan):
         yield Flaw(f"{mark.evidence.judge.scorer} is no judge of the plan", "evidence.judge.scorer")
+    copies = _copies(plan)
+    if copies > MOST_COPIES:
+        yield Flaw(f"{copies} copies of rules and comparisons: at most {MOST_COPIES} are worked out", "rules")
     if any((case.unit is None) != (mark.unit == "case") for case in plan.test_set.cases):
         yield Flaw("a case has a unit where the mark says what it is, and nowhere else", "unit")
     if has_bounds(mark):
@@ -65,6 +70,19 @@ def about(rule: Rule, matrix: Matrix) -> list[PlanCase]:
 def false_acceptance(stop: Stop, at_least: str) -> float:
     """Return how often counts accept what is just at the threshold, each case failing with chance 1 - threshold."""
     return dp_plan(CountPlan(stop.accept, stop.reject), 1 - float(at_least)).accept
+
+
+def _copies(plan: Plan) -> int:
+    """Return how many copies of rules, and comparisons for `choose`, a decision on every configuration takes."""
+    mark, cases, configurations = plan.pass_mark, plan.test_set.cases, plan.configurations
+    values = {
+        "tag": 1 + len({tag for case in cases for tag in case.tags}),
+        "kind": len({case.kind for case in cases}),
+        "suite": len({case.suite for case in cases}),
+        "configuration": sum(item.role == "candidate" for item in configurations),
+    }
+    each = sum(values[rule.each] for rule in (*mark.rules, *mark.alternatives) if rule.each is not None)
+    return len(configurations) * (each + (len(configurations) if mark.choose is not None else 0))
 
 
 def _judges(plan: Plan) -> set[str]:

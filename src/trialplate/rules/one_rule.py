@@ -29,7 +29,7 @@ from trialplate.rules.quantities import (
 )
 from trialplate.rules.regressions import former_row, no_regressions
 from trialplate.rules.rivals import as_rival
-from trialplate.rules.shown import Shown, judged_by, rounded, shown, shown_corrected, shown_difference
+from trialplate.rules.shown import Shown, judged_by, rounded, shown, shown_corrected, shown_difference, trials_of
 from trialplate.rules.told import Told, between, counts_of, nothing
 from trialplate.rules.walk import ends
 
@@ -116,7 +116,7 @@ class OneRule:
         if self.rule.basis == "estimate":
             return self._estimated(span.low, span.high, numbers)
         alpha = self._alpha
-        trials = span.cells - (span.unknown if self.errors == "exclude" else 0)
+        trials = trials_of(values, of, self.errors)
         found = shown(values, self.ruling.mark, self.ruling.units, alpha, trials)
         return self._bounded(found, numbers, alpha, lambda: self._reachable(values, alpha, trials))
 
@@ -233,7 +233,7 @@ class OneRule:
         if self.rule.basis == "estimate":
             return self._estimated(low, high, numbers)
         alpha = self._alpha
-        trials = (counts["cells"], sum(len(repeats) for _, repeats in other))
+        trials = trials_of(mine, self.rule.of or "", self.errors), trials_of(its, self.rule.of or "", "bound")
         found = shown_difference(mine, its, self.ruling.mark, self.ruling.units, alpha, trials)
         return self._bounded(found, numbers, alpha)
 

@@ -25,7 +25,7 @@ from trialplate.rules.circumstances import Circumstances
 from trialplate.rules.judges import JudgeNumbers
 from trialplate.rules.quantities import CaseValue, draws_of, kind_of
 from trialplate.rules.ruling import Ruling, groups_of
-from trialplate.rules.shown import Shown, judged_by, shown, shown_difference
+from trialplate.rules.shown import Shown, judged_by, shown, shown_difference, trials_of
 from trialplate.rules.told import between
 
 __all__ = ["MOST_CASES", "Outlook", "Outlooks", "outlooks"]
@@ -148,7 +148,7 @@ def _compared(ruling: Ruling, name: str, rule: Rule, cases: Sequence[PlanCase]) 
         return None
     made = ruling.values(name, quantity, fold, errors, ceiling=ceiling)
     own = [made[case] for case in wanted]
-    trials = sum(item.cells - (item.unknown if errors == "exclude" else 0) for item in own)
+    trials = trials_of(own, quantity, errors)
     if rule.not_worse_than is None:
         return _Compared(ruling, [item for item in own if item.weight], None, (trials, 0))
     there = ruling.rows.get(rule.not_worse_than)
@@ -158,8 +158,8 @@ def _compared(ruling: Ruling, name: str, rule: Rule, cases: Sequence[PlanCase]) 
     if any(case not in theirs for case in wanted):
         return None
     pairs = [(item, theirs[item.case]) for item in own if item.weight]
-    cells = (sum(item.cells for item in own), sum(theirs[case].cells for case in wanted))
-    return _Compared(ruling, [item for item, _ in pairs], [item for _, item in pairs], cells)
+    mine, its = [item for item, _ in pairs], [item for _, item in pairs]
+    return _Compared(ruling, mine, its, (trials, trials_of(its, quantity, "bound")))
 
 
 def _shows(compared: _Compared, alpha: Fraction) -> Outlook:
@@ -273,6 +273,8 @@ class _Search:
             return {"on_mark": True}
         if compared.ruling.mark.over == "this_set":
             trials = compared.trials[0]
+            if trials != sum(item.cells for item in compared.own):
+                return {}  # some trials tell less than others
             more = _least(lambda n: self._at(n) == "pass", trials, max(MOST_MORE, 2 * trials))
             return {"more": None if more is None else more - trials, "more_of": "trial"}
         number = len(compared.own)

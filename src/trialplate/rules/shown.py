@@ -24,10 +24,10 @@ from trialplate.rules.bounds import (
     guarded_diff_between,
     guarded_ppi_between,
 )
-from trialplate.rules.quantities import CaseValue, mean_of
+from trialplate.rules.quantities import CaseValue, draws_of, is_pooled, mean_of
 from trialplate.rules.shares import newcombe
 
-__all__ = ["Shown", "alpha_of", "judged_by", "rounded", "shown", "shown_corrected", "shown_difference"]
+__all__ = ["Shown", "alpha_of", "judged_by", "rounded", "shown", "shown_corrected", "shown_difference", "trials_of"]
 
 MOST_HALVINGS = 200
 """However many attempts: alpha stays a number that a float can hold."""
@@ -56,12 +56,28 @@ def alpha_of(mark: PassMark, plan: Plan, attempt: int, *, parts: int = 1, rivals
     return (1 - Fraction(mark.confidence)) / (max(family, 1) * parts * (1 << halvings))
 
 
+def trials_of(values: Sequence[CaseValue], quantity: str, errors: str) -> int:
+    """Return how many independent trials of exactly these cases a mean over them is worth, at least.
+
+    A share of trials is worth all of them. What the repeats of a case make together, such as its verdict, is one trial
+    of that case. Other means weigh cases alike, so one with few repeats scatters them as much as if all had so few.
+
+    Args:
+        errors: "exclude" leaves unknown cells out.
+    """
+    counted = [item.cells - (item.unknown if errors == "exclude" else 0) for item in values if item.weight]
+    if is_pooled(quantity):
+        return sum(item.weight for item in values)
+    together = quantity == "case_pass_rate" or (draws_of(quantity) or 1) > 1
+    return len(counted) * (1 if together else min(counted, default=0))
+
+
 def shown(values: Sequence[CaseValue], mark: PassMark, units: Mapping[str, str], alpha: Fraction, trials: int) -> Shown:
     """Return the bounds of a mean over cases.
 
     Args:
         units: the unit of each case, where it is not the case itself.
-        trials: how many trials the values are of.
+        trials: how many trials the values are worth over exactly these cases (`trials_of`).
     """
     error = float(alpha)
     if mark.over == "this_set":
@@ -86,7 +102,7 @@ def shown_difference(
 
     Args:
         own, other: values of the same cases in the same order.
-        trials: how many trials each is of.
+        trials: how many trials each is worth over exactly these cases (`trials_of`).
     """
     error = float(alpha)
     if mark.over == "this_set":

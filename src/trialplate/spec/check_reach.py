@@ -20,7 +20,7 @@ from trialplate.rules.choose import wrong_ones
 from trialplate.rules.mark_in_plan import about
 from trialplate.rules.quantities import CaseValue, is_pooled, kind_of, measured_cases
 from trialplate.rules.ruling import groups_of
-from trialplate.rules.shown import alpha_of, judged_by, shown, shown_difference
+from trialplate.rules.shown import alpha_of, judged_by, shown, shown_difference, trials_of
 
 __all__ = ["alpha_words", "check_reach"]
 
@@ -165,14 +165,15 @@ class _Reach:
                 perfect = guarded_ppi([1.0] * len(row), [0.0] * WELL_CHECKED, float(alpha))
                 ends = (perfect.lower, perfect.upper)
             else:
-                ends = shown(values, self.mark, self.units, alpha, sum(n for _, n in row)).best
+                ends = shown(values, self.mark, self.units, alpha, trials_of(values, rule.of or "", "bound")).best
         if judged_by(ends, bar, floor=floor)[0] == "pass":
             return None
-        return _Short(self._found(row, ends[0] if floor else ends[1]), self._takes(rule, needed, bar, alpha))
+        best = ends[0] if floor else ends[1]
+        return _Short(self._found(row, rule.of or "", best), self._takes(rule, needed, bar, alpha))
 
-    def _found(self, row: Sequence[tuple[str, int]], best: float) -> str:
+    def _found(self, row: Sequence[tuple[str, int]], of: str, best: float) -> str:
         if self.mark.over == "this_set":
-            return f"{sum(n for _, n in row)} trials can show {best:.3f} at best"
+            return f"{_trials(row, of)} trials can show {best:.3f} at best"
         number = len({self.units.get(case, case) for case, _ in row})
         return f"{number} {self.noun} can show {best:.3f} at best"
 
@@ -199,7 +200,7 @@ class _Reach:
     ) -> tuple[float, float]:
         """Return the bounds of a difference where every case of the one, and of the other, has this mean."""
         own, other = (_values(row, of, mean) for mean in means)
-        trials = sum(n for _, n in row)
+        trials = trials_of(own, of, "bound")
         return shown_difference(own, other, self.mark, self.units, alpha, (trials, trials)).best
 
     def _pair_passes(self, cases: int, means: tuple[int, int], bar: Fraction, alpha: Fraction) -> bool:
@@ -224,7 +225,7 @@ class _Reach:
         if kind_of(rule.of) == "agreement" and rule.at_least is not None:
             yield from _graded(place(), f'rule "{rule.id}"', rule.at_least, alpha, self.mark)
         elif rule.by is not None:
-            ties = self._ties(self._size(about(rule, self.matrix)), Fraction(rule.by), alpha)
+            ties = self._ties(self._size(about(rule, self.matrix), rule.of), Fraction(rule.by), alpha)
             if ties is not None:
                 yield f'{place()}: rule "{rule.id}": a configuration that is equal to its reference {ties}'
 
@@ -237,10 +238,10 @@ class _Reach:
         fewest = _fewest(lambda n: self._pair_passes(n, (1, 1), -within, alpha))
         return f"passes only from {fewest or f'more than {MOST_CASES}'} {self.counted} on"
 
-    def _size(self, cases: Sequence[PlanCase]) -> int:
+    def _size(self, cases: Sequence[PlanCase], of: str) -> int:
         """Return what a bound counts of these cases: their trials, their units, or themselves."""
         if self.mark.over == "this_set":
-            return min(sum(n for _, n in self._row(name, cases)) for name in self.candidates)
+            return min(_trials(self._row(name, cases), of) for name in self.candidates)
         return len({self.units.get(case.id, case.id) for case in cases})
 
     def of_choice(self, at: Callable[[tuple[str | int, ...]], str]) -> Iterator[str]:
@@ -257,7 +258,7 @@ class _Reach:
         wrong = wrong_ones(self.plan, choose)
         alpha, within = alpha_of(self.mark, self.plan, 1, rivals=wrong), Fraction(choose.within)
         wanted = measured_cases(choose.of, self.matrix)
-        size = self._size([case for case in self.matrix.cases if case.id in wanted])
+        size = self._size([case for case in self.matrix.cases if case.id in wanted], choose.of)
         confidence = alpha_words(self.plan, rivals=wrong)
         if not self._pair_passes(size, (1, 0), -within, alpha):
             takes = _it_takes(_fewest(lambda n: self._pair_passes(n, (1, 0), -within, alpha)), self.counted)
@@ -267,6 +268,11 @@ class _Reach:
         ties = self._ties(size, within, alpha)
         if ties is not None:
             yield f"{place}: with {confidence}, one that is equal to its rivals {ties}"
+
+
+def _trials(row: Sequence[tuple[str, int]], of: str) -> int:
+    """Return how many trials of exactly these cases a quantity is worth."""
+    return trials_of(_values(row, of, 1), of, "bound")
 
 
 def _values(row: Sequence[tuple[str, int]], of: str, mean: int) -> list[CaseValue]:

@@ -258,8 +258,12 @@ def as_stated(stated: Decision, derived: Decision, mark: PassMark) -> Decision:
 
     All else is held to the record; and nothing is accepted that fails by anything else.
     """
-    judged = {rule.id for rule in (*mark.rules, *mark.alternatives) if _rests_on_grades(rule)}
-    judged |= {rule.id for rule in (*mark.rules, *mark.alternatives) if judged.intersection(rule.any_of)}
+    every = (*mark.rules, *mark.alternatives)
+    judged = {rule.id for rule in every if _rests_on_grades(rule)}
+    while more := {rule.id for rule in every if rule.id not in judged and judged.intersection(rule.any_of)}:
+        judged |= more
+    if not judged and mark.evidence.judge is None:
+        return derived
     rules = {rule.id: rule for rule in stated.rules if rule.id in judged}
     evidence = {item.name: item for item in stated.evidence if item.name == "judge"}
     found = derived.replace(
@@ -267,10 +271,15 @@ def as_stated(stated: Decision, derived: Decision, mark: PassMark) -> Decision:
         rules=tuple(rules.get(rule.id, rule) for rule in derived.rules),
     )
     holds = all(item.met for item in evidence.values()) and all(rule.result == "pass" for rule in rules.values())
-    of_grades = {"judge", *judged, "within", "not_chosen", "choice_open"}
+    of_grades = {"judge", *judged, "not_chosen", "choice_open"}
+    choice = stated.choice
+    if mark.choose is not None and mark.choose.best_among == "floors_met" and judged:
+        of_grades.add("within")  # who is the best hangs on whose rules hold
+    elif choice is not None and derived.choice is not None:
+        choice = choice.replace(within=derived.choice.within)
     if stated.decision == "accepted" and not (holds and of_grades.issuperset(derived.reasons)):
         return found
-    return found.replace(decision=stated.decision, reasons=stated.reasons, choice=stated.choice)
+    return found.replace(decision=stated.decision, reasons=stated.reasons, choice=choice)
 
 
 def _rests_on_grades(rule: Rule) -> bool:

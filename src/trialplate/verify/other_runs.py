@@ -48,6 +48,9 @@ class OtherRuns:
         """Runs that a stated decision counts and whose plans or records are not here."""
         self._standings: dict[str, _Standing] = {}
         """How other runs stand to this one, by run id."""
+        self._mine = {item.name: item for item in record.start.configurations}
+        self._by_key: dict[str, dict[str, list[RunConfiguration]]] = {}
+        """Configurations by attempt key, of each run: thousands of them are not looked through for each other."""
         self._models: dict[str, Mapping[str, str] | None] = {}
         """Model keys by configuration, of a run; None where its plan is not here."""
 
@@ -55,7 +58,7 @@ class OtherRuns:
         self, configuration: str, before: int | None, stated: Decision | None
     ) -> Iterator[tuple[RunStart, RunConfiguration]]:
         """Yield each attempt's run and the configuration that made it."""
-        mine = next((item for item in self.record.start.configurations if item.name == configuration), None)
+        mine = self._mine.get(configuration)
         if mine is None:
             return  # run.start and plan differ: that is a finding of its own
         for entry in self.uses:
@@ -91,7 +94,11 @@ class OtherRuns:
 
         Where another run's plan is not here, each of its configurations may be of this model.
         """
-        same = [item for item in other.configurations if item.attempt_key == mine.attempt_key]
+        if other.run_id not in self._by_key:
+            found = self._by_key[other.run_id] = {}
+            for item in other.configurations:
+                found.setdefault(item.attempt_key, []).append(item)
+        same = self._by_key[other.run_id].get(mine.attempt_key, [])
         if self.record.plan.pass_mark.attempts.scope == "configuration":
             return same
         keys, own = self._model_keys(other), self._model_keys(self.record.start)

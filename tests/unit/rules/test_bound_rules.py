@@ -21,7 +21,7 @@ from small_runs import (
 
 from trialplate.record.decisions import RuleResult
 from trialplate.record.matrix import narrow
-from trialplate.record.values import AttemptsRule, Evidence, JudgeEvidence, PlanCase, Rule
+from trialplate.record.values import AttemptsRule, Evidence, JudgeEvidence, MatrixLine, PlanCase, Rule, Selector
 from trialplate.rules.circumstances import Circumstances, Grades
 from trialplate.rules.passmark import evaluate, sealed
 
@@ -204,6 +204,38 @@ def test_over_this_set_pools_the_trials() -> None:
     found = only(judged(rows(10, 0, repeats=3), floor("0.9"), mark={"over": "this_set"}))
     assert (found.result, found.units) == ("pass", 30)
     assert only(judged(rows(10, 0, repeats=3), floor("0.9"))).result == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("of", "units"), [("case_pass_rate", 10), ("pass_hat:3", 10), ("pass_at:1", 30), ("trial_pass_rate", 30)]
+)
+def test_over_this_set_what_repeats_make_together_is_one_trial(of: str, units: int) -> None:
+    """Ten verdicts are ten, however many repeats each is over: else a bound would err in four runs of ten."""
+    found = only(judged(rows(10, 0, repeats=3), floor("0.5", of=of), mark={"over": "this_set"}))
+    assert (found.units, found.lower) == (units, f"{0.05 ** (1 / units):.9f}")
+
+
+def test_over_this_set_a_mean_is_worth_what_the_fewest_repeats_give() -> None:
+    """A case asked once is half of the mean of two, and three hundred repeats of the other do not steady it."""
+    lines = [
+        MatrixLine(configurations=(NAME,), cases=Selector(id=(f"q{number}",)), repeats=repeats)
+        for number, repeats in ((1, 1), (2, 300))
+    ]
+    for of, units in (("correct", 2), ("trial_pass_rate", 301)):
+        plan = plan_of(2, floor("0.9", of=of), lines=lines, mark={"over": "this_set"})
+        board = board_of([[1], [1] * 300])
+        assert only(evaluate(plan, narrow(plan, None), NAME, board, Circumstances())).units == units
+
+
+def test_over_this_set_a_difference_counts_no_trial_that_is_left_out() -> None:
+    """Under errors: exclude the cells that are lost are not trials, in a difference as in a mean."""
+    names = [configuration(NAME), configuration("n", role="comparison")]
+    rule = Rule(id="nw", not_worse_than="n", by="0.5", of="correct", basis="bound")
+    plan = plan_of(20, rule, configurations=names, errors="exclude", mark={"over": "this_set"})
+    board = board_of([[1]] * 5 + [["error"]] * 15)
+    board.cells |= board_of([[1]] * 20, name="n").cells
+    found = only(evaluate(plan, narrow(plan, None), NAME, board, Circumstances()))
+    assert (found.units, found.cells) == (5, 20)
 
 
 # --------------------------------------------------------------------------------------------------- quantities

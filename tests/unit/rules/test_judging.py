@@ -13,7 +13,7 @@ from small_runs import configuration, ended, matrix_of, plan_of, play
 
 from trialplate.record.entries import TrialEnd, TrialStart
 from trialplate.record.matrix import judge_key
-from trialplate.record.values import Configuration, Plan, PlanText, Scorer, Selector
+from trialplate.record.values import AnswerRule, Configuration, Plan, PlanText, Scorer, Selector
 from trialplate.rules.cells import MICRO, Board
 from trialplate.rules.judging import Graded, counted, drawn, governing, grades_of, places, population, scale_of
 
@@ -150,6 +150,8 @@ TEXT = PlanText(role="rules", name="rules.md", commitment="c" * 43)
         ({}, {"model_id": "m-2"}, False),
         ({}, {"settings": {"temperature": 1}}, False),
         ({}, {"endpoint": "http://127.0.0.1:1"}, False),
+        ({}, {"served": ("m-lite",)}, False),
+        ({}, {"answer": AnswerRule(reasoning="strip")}, False),
     ],
 )
 def test_key_of_a_judge_is_its_model_and_its_rules(scorer: dict[str, Any], helper: dict[str, Any], same: bool) -> None:
