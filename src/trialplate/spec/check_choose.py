@@ -17,6 +17,7 @@ from trialplate.rules.quantities import KINDS, RATES, draws_of, kind_of, measure
 from trialplate.rules.ruling import groups_of
 from trialplate.rules.shape import costs_in
 from trialplate.spec.document import Path
+from trialplate.spec.mark_quantities import FORMS
 from trialplate.spec.nearest import suggestion
 
 __all__ = ["check_choose", "check_copies", "check_draws", "check_quantity"]
@@ -36,9 +37,11 @@ def check_quantity(of: str, what: str, plan: Plan, place: str) -> None:
         name = of.partition(":")[2]
         if name not in there:
             said = f'no scorer of type label gives "{name}"' if kind["label"] else f'there is no judge "{name}"'
-            raise SpecError(f"{what}: {said}", where=place, hint=suggestion(name, there))
+            none = f"add a scorer of type {wanted} to scorers:, or take it out"
+            raise SpecError(f"{what}: {said}", where=place, hint=suggestion(name, there) if there else none)
     elif of not in metrics and of not in RATES and not draws_of(of) and kind is None:
-        raise SpecError(f'{what}: no scorer gives "{of}"', where=place, hint=suggestion(of, {*metrics, *RATES}))
+        hint = f"write of: {FORMS[of]}" if of in FORMS else suggestion(of, {*metrics, *RATES})
+        raise SpecError(f'{what}: no scorer gives "{of}"', where=place, hint=hint)
 
 
 def check_copies(rule: Rule, wanted: Sequence[PlanCase], where: Callable[..., str]) -> None:

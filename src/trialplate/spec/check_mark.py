@@ -38,7 +38,7 @@ _DO = {
     "choose.basis": "write basis: estimate, which compares the measured numbers as they are",
     "stop.mode": "change it, or write stop: {mode: none}",
     "stop.rule": "name such a rule, or write stop: {mode: none}",
-    "stop.accept": "let `trialplate plan` show what a table comes to, or write stop: {mode: none}",
+    "stop.accept": "make the table as docs/statistics.md, section 8, does, or write stop: {mode: none}",
     "evidence.judge.scorer": "name a scorer of type judge",
     "unit": "give the mark a unit: that they share, or leave one of them out",
     "require": "add choose:, or take it out",
@@ -104,6 +104,7 @@ def _check_flaws(flaws: Iterator[Flaw], where: Mapping[str, _Where], project: Pr
         if flaw.rule:
             hint = "write stop: {mode: none}, or take the rule out" if _SEALING in flaw.message else hint
             _refuse(where[flaw.rule](flaw.key), f'rule "{flaw.rule}": {flaw.message}', hint)
+        hint = "write attempts: {max: 1}" if "attempts.max" in flaw.message else hint
         _refuse(project.document.where(("pass_mark", *flaw.key.split("."))), flaw.message, hint)
 
 
@@ -157,6 +158,11 @@ def _check_rule(
         check_quantity(rule.of, f'rule "{rule.id}"', plan, where(key))
         if rule.at_least == "0" or (rule.at_most == "1" and not is_amount(rule.of)) or rule.by == "1":
             yield f'{where()}: rule "{rule.id}" holds whatever the answers are'
+        if _backwards(rule):
+            asked, meant = ("at_most", "at_least") if rule.at_least is None else ("at_least", "at_most")
+            better = "higher" if meant == "at_least" else "lower"
+            told = f'rule "{rule.id}" asks for {asked} of {rule.of}, which is better the {better} it is'
+            yield f"{where(asked)}: {told}: did you mean {meant}?"
     measured = {case.id for case in matrix.cases} if rule.of is None else measured_cases(rule.of, matrix)
     wanted = [case.id in measured and selects(named, case) for case in matrix.cases]
     repeats = {
@@ -174,6 +180,16 @@ def _check_rule(
             told = f'"{rule.id}", which is about {_counted(sum(wanted))}, of which it is asked {count or "none"}'
             open_for.setdefault(name, told)
             yield f"{where()}: {name} stays inconclusive by rule {told}"
+
+
+def _backwards(rule: Rule) -> bool:
+    """Say whether a rule holds the better, the worse the answers are. Which way a metric is good, nobody says."""
+    name = (rule.of or "").partition(":")[0]
+    if rule.at_least is not None:
+        return rule.of == "error_rate" or is_amount(rule.of or "")
+    good = ("accuracy", "agreement", "macro_f1", "pass_at", "pass_hat", "share")
+    rates = ("trial_pass_rate", "case_pass_rate")
+    return rule.at_most is not None and (rule.of in rates or (name in good and name != rule.of))
 
 
 def _check_reference(rule: Rule, matrix: Matrix, wanted: Sequence[bool], where: _Where) -> None:

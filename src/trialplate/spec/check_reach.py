@@ -27,6 +27,7 @@ __all__ = ["alpha_words", "check_reach"]
 _Where = Callable[..., str]
 MOST_CASES = 20_000
 """Of a test set that is looked for: whoever needs more is told so."""
+_NONE = "no number of"
 WELL_CHECKED = 10_000
 """Graded answers of a judge that is never wrong: with fewer, less is shown."""
 
@@ -105,7 +106,7 @@ class _Reach:
         told = self._told(rule, parts)
         if told is not None:
             more = "repeats" if self.mark.over == "this_set" else "cases"
-            hint = f"add {more}, lower the mark, or write basis: estimate"
+            hint = f"{'' if told[1].startswith(_NONE) else f'add {more}, '}lower the mark, or write basis: estimate"
             _refuse(self.where[rule.id](), f"{told[0]}: no run could pass; {told[1]}", hint)
         yield from self._notes(rule, parts)
 
@@ -187,7 +188,7 @@ class _Reach:
         try:
             return _it_takes(fewest_cases(float(needed), float(alpha)), noun)
         except ValueError:
-            return f"no number of {noun} shows that"
+            return f"{_NONE} {noun} shows that"
 
     def _corrected(self, cases: int, bar: Fraction, alpha: Fraction) -> bool:
         perfect = guarded_ppi([1.0] * cases, [0.0] * WELL_CHECKED, float(alpha))

@@ -108,7 +108,7 @@ def _exact(value: Any) -> str:
         written = f"{comma.group(1) or '0'}.{comma.group(2)}"
         raise PydanticCustomError("decimal_comma", "a number has a decimal point, not a comma", {"written": written})
     if not isinstance(text, str) or not _DECIMAL.fullmatch(text):
-        raise PydanticCustomError("exact", "expected a number that is not negative, such as 0.90")
+        raise PydanticCustomError("exact", "expected a number that is not negative")
     # Equal marks shall have equal digests, so 0.90, .9 and 9e-1 are one text.
     plain = format(Decimal(text), "f")
     plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
@@ -121,8 +121,9 @@ def _margin(value: Any) -> str:
     """Return a number from -1 to 1 as the signed decimal text of a record."""
     text = value.text if isinstance(value, ExactFloat) else str(value) if type(value) is int else value
     below = isinstance(text, str) and text.startswith("-")
-    plain = _exact(text[1:] if below else text)
-    if Decimal(plain) > 1:
+    number = text[1:] if below else text
+    is_number = isinstance(number, str) and (_DECIMAL.fullmatch(number) or _DECIMAL_COMMA.fullmatch(number))
+    if not is_number or Decimal(plain := _exact(number)) > 1:
         raise PydanticCustomError("margin", "expected a number between -1 and 1, such as 0.03 for 3 points")
     return f"-{plain}" if below and plain != "0" else plain
 

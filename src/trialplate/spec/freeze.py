@@ -204,7 +204,8 @@ def _unit(case: Case, unit: str, project: Project, vault: Vault) -> str | None:
     key = unit.removeprefix("meta.")
     if key not in case.meta:
         near = nearest(key, case.meta)
-        hint = f'did you mean "meta.{near}"?' if near else f'give every case "{key}" under meta, or write unit: case'
+        none = f'give every case "{key}" under meta (in CSV a column of that name), or write unit: case'
+        hint = f'did you mean "meta.{near}"?' if near else none
         message = f'case "{case.id}" has no "{key}" in meta, and the mark counts cases by it (unit: {unit})'
         raise SpecError(message, where=project.places[case.id], hint=hint)
     return vault.commit("unit", [key, case.meta[key]])

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 from trialplate.record import values
 
-__all__ = ["DO", "EVIDENCE_HINTS", "FORMS", "HINTS", "LITERALS", "MISSING", "SCORER_HINTS"]
+__all__ = ["DO", "EVIDENCE_HINTS", "FORMS", "HINTS", "LITERALS", "MARK_HINTS", "MISSING", "SCORER_HINTS"]
 
 MISSING = {
     "repeats": "add repeats: 3; trials = configurations x cases x repeats",
     "pass_mark": "add pass_mark: with at least one rule; it is committed before the first trial",
     "trialplate": "begin the file with trialplate: 1",
     "of": "add of: with a metric, trial_pass_rate, case_pass_rate or error_rate",
-    "by": "add by: with how much less still holds, such as 0.03; of a choice, cheapest, best or fastest",
+    "by": "add by: with how much less still holds, such as by: 0.03",
+    "choose.by": "add by: cheapest, best or fastest",
+    "choose.of": "add of: with a metric, trial_pass_rate or case_pass_rate",
     "rule": "add rule: with the id of the rule that the counts decide",
     "accept": "add accept: with a number of failures, or null, after each case",
     "reject": "add reject: with a number of failures, or null, after each case",
@@ -58,7 +60,6 @@ DO = {
     "empty_selector": "write {tag: critical} or the like, or take it out",
     "quantity": "write one of {share: wall_s, at_most: 8}, {p95: wall_s}, {cost: per_trial}, {macro_f1: label}, "
     "{pass_hat: 3} and the like",
-    "share_limit": "write {share: wall_s, at_most: 8}",
     "margin": "write a number such as 0.03",
     "confidence": "write a number such as 0.95",
     "one_or_many": "put it in quotes",
@@ -78,7 +79,15 @@ EVIDENCE_HINTS: dict[str | int, str] = {
     "infrastructure_errors": "write infrastructure_errors: {at_most: 0.05}",
     "graded": "write graded: {at_least: 50}",
     "agreement": "write agreement: {at_least: 0.80}",
+    "complete": "write a share by itself, such as complete: 0.95",
 }
+MARK_HINTS: dict[str | int, str] = {
+    "attempts": "write attempts: {max: 2}",
+    "evidence": "write evidence: {cases: {at_least: 20}}",
+    "tie_break": "write a list, such as tie_break: [cost, latency, order]",
+    "confidence": "write a number such as 0.95",
+}
+"""What is meant in a pass mark, where the same key stands elsewhere for something else."""
 HINTS: dict[str | int, str] = {
     "trialplate": "write trialplate: 1; a later language needs a later version of this program",
     "test_sets": "write test_sets: [{file: cases/questions.csv}]",
@@ -97,8 +106,8 @@ HINTS: dict[str | int, str] = {
     "response": "write response: {pointer: /answer}",
     "body": 'write a mapping, such as body: {question: "{{input}}"}',
     "pricing": 'write pricing: {input: "0.10", output: "0.50"} per million tokens, or pricing: free',
-    "at_least": "write a share such as 0.90",
-    "at_most": "write a share such as 0.05",
+    "at_least": "write a number such as 0.90, without a unit or a percent sign",
+    "at_most": "write a number such as 0.05, without a unit or a percent sign",
     "of": "write a metric or a rate, or a mapping such as {pass_hat: 3}, {share: wall_s, at_most: 8} or {p95: wall_s}",
     "max": "write a whole number, such as 2",
     "within": "write a share such as 0.03 for 3 points",

@@ -11,14 +11,25 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
-from trialplate.spec.fields import Author, Exact, Name
+from trialplate.spec.fields import Author, Exact, Name, refused
 
-__all__ = ["AMOUNTS", "MarkQuantity", "Quantity", "is_amount", "quantity_text"]
+__all__ = ["AMOUNTS", "FORMS", "MarkQuantity", "Quantity", "is_amount", "quantity_text"]
 
 Measure = Literal["wall_s", "latency_s", "cost", "tokens", "input_tokens", "output_tokens"]
 Per = Literal["per_case", "per_trial", "per_passed", "total"]
 AMOUNTS = ("p50", "p90", "p95", "p99", "cost", "tokens")
 """Kinds of quantity that are no share: their thresholds are in seconds, units of the currency or tokens."""
+
+FORMS = {
+    "share": "{share: wall_s, at_most: 8}",
+    **{name: f"{{{name}: latency_s}}" for name in ("p50", "p90", "p95", "p99")},
+    **{name: f"{{p95: {name}}}" for name in ("wall_s", "latency_s", "input_tokens", "output_tokens")},
+    **{name: f"{{{name}: per_trial}}" for name in ("cost", "tokens")},
+    **{name: f"{{{name}: label}}" for name in ("accuracy", "macro_f1")},
+    **{name: f"{{{name}: 3}}" for name in ("pass_at", "pass_hat")},
+    "agreement": "{agreement: judge}",
+}
+"""How what is no metric is written, by its bare name."""
 
 
 class Quantity(Author):
@@ -49,9 +60,12 @@ def _kinds_of(value: Quantity) -> list[str]:
 def _one(value: Quantity) -> Quantity:
     if len(_kinds_of(value)) != 1:
         raise PydanticCustomError("quantity", "expected exactly one kind of quantity")
-    if (value.share is None) != (value.at_most is None):
-        raise PydanticCustomError(
-            "share_limit", "a share of trials is of those within a limit, and nothing else has one"
+    if value.share is not None and value.at_most is None:
+        raise refused("a share is of the trials within a limit, and none is given", "write {share: wall_s, at_most: 8}")
+    if value.share is None and value.at_most is not None:
+        raise refused(
+            "at_most is the limit of a share, and nothing else has one",
+            "take it out; what the rule itself asks for stands beside of:",
         )
     return value
 

@@ -16,7 +16,7 @@ from pydantic_core import PydanticCustomError
 
 from trialplate.record import values
 from trialplate.spec.fields import Author, AuthorSelector, Exact, Many, Margin, Name, OneOrMany, Text, refused
-from trialplate.spec.mark_quantities import MarkQuantity, is_amount, quantity_text
+from trialplate.spec.mark_quantities import FORMS, MarkQuantity, is_amount, quantity_text
 
 __all__ = [
     "AnyOfRule",
@@ -64,7 +64,9 @@ class _Threshold(Author):
     def _check(self, key: str, threshold: str) -> None:
         if Decimal(threshold) > 1 and not is_amount(quantity_text(self.of)):
             message = "expected a share between 0 and 1, such as 0.90 for 90 %"
-            raise refused(message, f"write a share such as {'0.90' if key == 'at_least' else '0.05'}", key)
+            form = FORMS.get(self.of) if isinstance(self.of, str) else None
+            hint = f"write a share such as {'0.90' if key == 'at_least' else '0.05'}"
+            raise refused(message, hint if form is None else f"of an amount write of: {form}", key)
 
 
 class AtLeastRule(_Threshold):

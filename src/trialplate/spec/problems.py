@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from trialplate.errors import SpecError
 from trialplate.spec.added import NOTHING, AddedNames
 from trialplate.spec.document import Document, Path
-from trialplate.spec.hints import DO, EVIDENCE_HINTS, FORMS, HINTS, LITERALS, MISSING, SCORER_HINTS
+from trialplate.spec.hints import DO, EVIDENCE_HINTS, FORMS, HINTS, LITERALS, MARK_HINTS, MISSING, SCORER_HINTS
 from trialplate.spec.mark_rules import KINDS
 from trialplate.spec.nearest import nearest, suggestion
 
@@ -125,7 +125,8 @@ def _problems(
         if isinstance(here, dict) and name in _misspelt(here, known.get(id(here), frozenset())).values():
             return  # that key is told, and with it this
         message = f'the key "{name}" is missing{_inside(path)}'
-        yield Problem.at(document, path, message, MISSING.get(name, f"add {name}:"))
+        own = MISSING.get(f"{path[-1]}.{name}") if path else None
+        yield Problem.at(document, path, message, own or MISSING.get(name, f"add {name}:"))
         return
     if kind == "too_short" and len(_at(document.value, path)) >= detail["ctx"]["min_length"]:
         return  # what stands there is wrong or was refused, which is told by itself
@@ -292,8 +293,8 @@ def _sentence(kind: str, detail: ErrorDetails, here: Any, path: Path) -> tuple[s
         of_a_rule = path[:2] == ("pass_mark", "rules") and "cases" in path
         counted = (path[:2] == ("pass_mark", "evidence") or of_a_rule) and key in EVIDENCE_HINTS
         known = f"{path[-2]}[]" if isinstance(key, int) and len(path) > 1 else key
-        hints = EVIDENCE_HINTS if counted else {**HINTS, **SCORER_HINTS} if path[0] == "scorers" else HINTS
-        hint = hints.get(known, hint)
+        own = {"scorers": SCORER_HINTS, "pass_mark": MARK_HINTS}.get(str(path[0]), {})
+        hint = (EVIDENCE_HINTS if counted else {**HINTS, **own}).get(known, hint)
     if isinstance(key, int):
         key = f"{path[-2]}[{key}]"
     return f'"{key}": {message}', hint

@@ -64,7 +64,9 @@ def _check_judge(mark: PassMark, project: Project, scorers: Sequence[Scorer]) ->
     judges = [item.name for item in scorers if item.type == "judge"]
     if wanted is not None and wanted.scorer not in judges:
         where = project.document.where(("pass_mark", "evidence", "judge", "scorer"))
-        raise SpecError(f'there is no judge "{wanted.scorer}"', where=where, hint=suggestion(wanted.scorer, judges))
+        none = "add a scorer of type judge to scorers:, or take it out"
+        hint = suggestion(wanted.scorer, judges) if judges else none
+        raise SpecError(f'there is no judge "{wanted.scorer}"', where=where, hint=hint)
 
 
 def rule_places(project: Project) -> list[tuple[str, Path]]:

@@ -252,9 +252,15 @@ PASSES = "{id: a, at_least: 0.5, of: case_pass_rate}"
         ("over: set", "11:9", "one of cases, this_set", "known here"),
         ("unit: source", "11:9", "expected form", "meta.KEY"),
         ("unit: meta.sorce", "a.csv:2", 'has no "sorce" in meta', "meta.source"),
+        ("confidence: 95%", "11:15", "not negative", "0.95"),
+        ("attempts: 3", "11:13", "mapping", "attempts: {max: 2}"),
+        ("evidence: {complete: {at_least: 0.9}}", "11:24", "not negative", "complete: 0.95"),
+        ("choose: {by: best, of: right, tie_break: cost}", "11:44", "expected a list", "tie_break: [cost, latency"),
+        ("choose: {by: best}", "11:11", '"of" is missing', "trial_pass_rate or case_pass_rate"),
+        ("choose: {of: right}", "11:11", '"by" is missing', "add by: cheapest, best or fastest"),
         ("family: all", "11:11", "one of plan, each", "known here"),
         ("attempts: {spend: 1}", "11:21", "true or false", "write true or false"),
-        ("evidence: {judge: {scorer: right, agreement: {at_least: 0.8}}}", "11:30", 'no judge "right"', ""),
+        ("evidence: {judge: {scorer: right, agreement: {at_least: 0.8}}}", "11:30", 'no judge "right"', "type judge"),
         ("evidence: {judge: {scorer: j}}", "11:21", '"agreement" is missing', "{at_least: 0.80}"),
         ("evidence: {judge: {scorer: j, graded: 3, agreement: {at_least: 1}}}", "11:41", "mapping", "{at_least: 50}"),
         ("stop: {mode: seal}", "11:9", "one of none, sealed and counts", "mode: sealed"),
@@ -286,7 +292,25 @@ def test_mistake_of_a_mark_is_told_at_its_key(project_at: Write, mark: str, wher
         ("{id: a, at_least: 0.5, at_most: 1, of: right}", 11, "exactly one of at_least", "write"),
         ("{id: a, at_leest: 0.5, of: right}", 19, 'unknown key "at_leest"', "at_least"),
         ("{id: a, at_least: 0.5, of: {share: wall_s}}", 38, "within a limit", "at_most: 8"),
-        ("{id: a, at_least: 0.5, of: {cost: total, at_most: 3}, basis: estimate}", 38, "within a limit", "share"),
+        (
+            "{id: a, at_least: 0.5, of: {cost: total, at_most: 3}, basis: estimate}",
+            38,
+            "limit of a share",
+            "beside of:",
+        ),
+        ("{id: a, at_least: 0.5, of: pass_hat}", 38, "no scorer gives", "write of: {pass_hat: 3}"),
+        ("{id: a, at_most: 0.5, of: latency_s}", 37, "no scorer gives", "write of: {p95: latency_s}"),
+        ("{id: a, at_most: 5, of: latency_s}", 28, "a share between 0 and 1", "write of: {p95: latency_s}"),
+        ("{id: a, at_least: 0.5, of: share}", 38, "no scorer gives", "{share: wall_s, at_most: 8}"),
+        ("{id: a, at_least: 90%, of: right}", 29, "not negative", "without a unit or a percent sign"),
+        ("{id: a, at_most: 0.5, of: {share: wall_s, at_most: 8s}}", 62, "not negative", "without a unit"),
+        ("{id: a, not_worse_than: other, by: 3%, of: right}", 46, "between -1 and 1", "0.03"),
+        (
+            "{id: a, at_least: 1, of: right}",
+            11,
+            "no number of cases shows that",
+            "lower the mark, or write basis: estimate",
+        ),
         ("{id: a, at_least: 0.5, of: {}}", 38, "exactly one kind", "pass_hat"),
         ("{id: a, at_least: 0.5, of: {shere: wall_s}}", 39, 'unknown key "shere"', "share"),
         ("{id: a, at_least: 0.5, of: {share: wall, at_most: 8}}", 46, "one of wall_s", "wall_s"),
@@ -297,7 +321,7 @@ def test_mistake_of_a_mark_is_told_at_its_key(project_at: Write, mark: str, wher
         ("{id: a, at_least: 0.5, of: {pass_at: 2}}", 11, "no bound of pass_at:2", "basis: estimate"),
         ("{id: a, at_least: 0.5, of: {pass_hat: 1}}", 11, "every case has so many repeats", "basis: estimate"),
         ("{id: a, at_least: 0.5, of: {accuracy: right}}", 38, 'no scorer of type label gives "right"', "label"),
-        ("{id: a, at_least: 0.5, of: {agreement: right}}", 38, 'no judge "right"', ""),
+        ("{id: a, at_least: 0.5, of: {agreement: right}}", 38, 'no judge "right"', "add a scorer of type judge"),
         ("{id: a, at_least: 0.5, of: right, correct_for_judge: true}", 64, 'no judge gives "right"', "one judge"),
         ("{id: a, not_worse_than: other, of: right}", 11, 'key "by" is missing', "0.03"),
         ("{id: a, not_worse_than: other, by: 2, of: right}", 46, "between -1 and 1", "0.03"),
@@ -326,6 +350,27 @@ def test_mistake_of_a_rule_is_told_at_its_key(project_at: Write, rule: str, colu
     assert words in error.message
     assert hint in error.hint
     assert error.where.endswith(f":12:{column}"), error
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("at_least: 0.5, of: error_rate, basis: estimate", "better the lower it is: did you mean at_most?"),
+        ("at_least: 3, of: {p95: wall_s}, basis: estimate", "better the lower it is: did you mean at_most?"),
+        ("at_least: 3, of: {cost: total}, basis: estimate", "better the lower it is: did you mean at_most?"),
+        ("at_most: 0.5, of: trial_pass_rate", "better the higher it is: did you mean at_least?"),
+        ("at_most: 0.5, of: {pass_hat: 1}, basis: estimate", "better the higher it is: did you mean at_least?"),
+        ("at_most: 0.5, of: {share: wall_s, at_most: 8}", "better the higher it is: did you mean at_least?"),
+        ("at_most: 0.5, of: right", ""),
+        ("at_most: 0.5, of: error_rate", ""),
+        ("at_most: 3, of: {tokens: total}, basis: estimate", ""),
+        ("at_least: 0.5, of: {share: wall_s, at_most: 8}", ""),
+    ],
+)
+def test_rule_that_asks_for_the_worse_is_warned_of(project_at: Write, rule: str, told: str) -> None:
+    """Where it is known which way is better; of a metric nobody knows."""
+    warnings = frozen(project_at, f"  rules: [{{id: a, {rule}}}]\n", 30, SECOND).warnings
+    assert any("did you mean" in item and told in item for item in warnings) == bool(told), warnings
 
 
 @pytest.mark.parametrize(
@@ -368,7 +413,9 @@ def test_table_of_counts_must_hold_at_the_last_attempt(project_at: Write) -> Non
     ):
         assert "0.0312 of runs" in refused(project_at, table + more + rules).message
     assert "0.0312 of runs" in refused(project_at, table + "  attempts: {max: 1}\n" + rules, second=SECOND).message
-    assert "attempts.max does not say" in refused(project_at, table + rules).message
+    error = refused(project_at, table + rules)
+    assert "attempts.max does not say" in error.message
+    assert error.hint == "write attempts: {max: 1}"
     error = refused(project_at, table + "  attempts: {max: 1}\n" + rules, 4)
     assert "5 numbers, and there are 4 cases" in error.message
 
