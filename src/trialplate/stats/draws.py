@@ -84,12 +84,32 @@ class Binomial:
 
     def __init__(self, n: int, rate: float) -> None:
         """Take the chances of n trials that pass independently of each other."""
-        chances = beta_binomial(n, rate, 0.0) if n else [1.0]
-        least = max(chances) * NEGLIGIBLE
-        there = [k for k, chance in enumerate(chances) if chance > least]
-        self.first, last = there[0], there[-1]
-        self.sums = list(accumulate(chances[self.first : last + 1]))
+        self.first, chances = _binomial(n, rate)
+        self.sums = list(accumulate(chances))
         self.sums.pop()  # the last number takes what rounding has left
+
+
+def _binomial(n: int, rate: float) -> tuple[int, list[float]]:
+    """Return the first number that is worth counting, and the chances from there on.
+
+    It begins at the likeliest one and goes to both sides: of many thousands, a few hundred are worth it.
+    """
+    if not n or rate <= 0 or rate >= 1:
+        return (n if rate >= 1 else 0), [1.0]
+    odds = rate / (1 - rate)
+    first = last = min(int((n + 1) * rate), n)
+    below, above = [], [1.0]
+    chance = 1.0
+    while last < n and (chance := chance * ((n - last) / (last + 1) * odds)) > NEGLIGIBLE:
+        above.append(chance)
+        last += 1
+    chance = 1.0
+    while first > 0 and (chance := chance / ((n - first + 1) / first * odds)) > NEGLIGIBLE:
+        below.append(chance)
+        first -= 1
+    found = [*reversed(below), *above]
+    total = sum(found)
+    return first, [item / total for item in found]
 
 
 def powers_of(chances: list[float], times: int) -> tuple[int, list[float]]:
