@@ -11,6 +11,7 @@ from forger import Forger
 from small_project import SmallProject
 
 from trialplate.record import canonical
+from trialplate.verify import record_view
 
 FLOOR = {"id": "r", "at_least": "0.5", "of": "correct"}
 RATE = {"id": "r", "at_least": "0.5", "of": "case_pass_rate", "basis": "bound"}
@@ -125,6 +126,15 @@ def test_mark_of_more_copies_than_anybody_works_out_is_no_mark(gated: SmallProje
     forger.of("commit.passmark")["body"].update(mark=mark, digest=canonical.digest_value(mark))
     forger.sign()
     assert project.as_stranger(tmp_path / "stranger").codes() == {"SCHEMA"}
+
+
+def test_matrix_too_large_to_lay_out_is_refused(
+    gated: SmallProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thousands of lines that all name thousands of configurations are not gone through for each case."""
+    project = gated.copy_to(tmp_path)
+    monkeypatch.setattr(record_view, "MOST_MATRIX", 11)  # four cases, and a line of two configurations, are 12
+    assert project.codes() == {"STRICT-LIMIT"}
 
 
 @pytest.fixture(scope="module")

@@ -29,12 +29,16 @@ from trialplate.rules.cells import Board
 from trialplate.rules.mark_shape import mark_problems
 from trialplate.rules.shape import MOST_TRIALS, plan_problems
 from trialplate.verify.cell_checks import CellChecks
-from trialplate.verify.findings import Report
+from trialplate.verify.findings import Report, counted
 from trialplate.verify.ledger_view import LedgerEntry, LedgerView
 from trialplate.verify.log_file import MAX_NOTE, MAX_PLAN, LogFile, Signed, read_checkpoint, read_small, record_entries
 from trialplate.verify.stop_checks import check_order
 
 __all__ = ["RecordView", "board_at", "plan_commitments", "read_plan", "read_record"]
+
+
+MOST_MATRIX = 10 * MOST_TRIALS
+"""Cases or configurations, times what the lines of a matrix name: more is not laid out to see how many trials it is."""
 
 
 class RecordView:
@@ -82,8 +86,14 @@ def read_plan(folder: Path, shown: str) -> tuple[bytes, Plan]:
     Raises:
         FormatError, VerificationError: STRICT-..., SCHEMA, FILE-MISSING.
     """
-    raw = read_small(folder / "plan.json", f"{shown}/plan.json", MAX_PLAN)
-    return raw, codec.decode(Plan, canonical.decode(raw, f"{shown}/plan.json", MAX_PLAN), f"{shown}/plan.json")
+    where = f"{shown}/plan.json"
+    raw = read_small(folder / "plan.json", where, MAX_PLAN)
+    plan = codec.decode(Plan, canonical.decode(raw, where, MAX_PLAN), where)
+    named = sum(1 + len(line.configurations) for line in plan.matrix)
+    if named * max(len(plan.test_set.cases), len(plan.configurations)) > MOST_MATRIX:
+        message = f"a matrix of {counted(len(plan.matrix), 'line')} that is too large to lay out"
+        raise VerificationError(message, where=where, code="STRICT-LIMIT")
+    return raw, plan
 
 
 def read_record(folder: Path, ledger: LedgerView, report: Report) -> RecordView | None:
