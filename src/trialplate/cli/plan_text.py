@@ -167,7 +167,7 @@ def _sizes(item: Foreseen) -> Iterator[str]:
         told = ", ".join(f"{_many(need.cases)} at {_plain(float(need.truth))}" for need in item.needed)
         yield f"  cases, once each, to pass 80 % of the time if truly so good: {told}"
     if item.designs and item.designs_at is not None:
-        told = ", ".join(f"{one.cases} x {one.repeats} {_percent(one.accept)} %" for one in item.designs)
+        told = ", ".join(f"{one.cases} x {one.repeats}: {_percent(one.accept)} %" for one in item.designs)
         yield f"  as many trials as cases x repeats, how often {_plain(float(item.designs_at))} passes: {told}"
     if item.as_strong is not None:
         yield f"  {item.as_strong} cases, once each, pass it as often as these {item.trials} trials"
@@ -194,7 +194,7 @@ def _apart(comparison: Comparison, cases: int) -> Iterator[str]:
         where = "measured" if row.measured else "differing"
         yield (
             f"  equal, and {where} on {percent_of(Fraction(str(row.share)))} of the cases: shown with {cases} cases "
-            f"{chance_words(row.chance)} of the time; 80 % of the time with {_many(row.needed)}"
+            f"{chance_words(row.chance)} of the time; 80 % of the time with {_many(row.needed)} cases"
         )
 
 
@@ -213,7 +213,9 @@ def _footing(prepared: Prepared, foresight: Foresight) -> Iterator[str]:
         yield f"it would be attempt {foresight.attempt}: its bounds have a smaller alpha"
     stop = prepared.plan.pass_mark.stop
     if stop is not None:
-        yield f"stop: {stop.mode}; cases run are those that one rule needs, and the run ends with the last of its rules"
+        shown = any(point.expected_cases is not None for item in foresight.rules for point in item.points)
+        cases = "cases run are those that one rule needs, and the run ends with the last of its rules"
+        yield f"stop: {stop.mode}; {cases if shown else 'how many cases run is told of rules with one trial a case'}"
     spent = foresight.attempt > 1
     for name in foresight.refusals:
         yield f"no run can pass {name}: {'earlier attempts spent its alpha' if spent else 'this mark is refused'}"

@@ -165,7 +165,8 @@ def reach_words(item: Foreseen) -> str:
     """Return what a perfect run shows, and whether that is enough; of a rule that has such a bound."""
     units = {"case": "case", "cluster": "unit", "trial": "trial"}[item.unit]
     shown = 0.0 if item.perfect is None else item.perfect
-    perfect = f"{counted(item.units, units)}: a perfect run shows {shown:.3f}"
+    most = "at most " if item.sense == "at_most" else ""
+    perfect = f"{counted(item.units, units)}: a perfect run shows {most}{shown:.3f}"
     if item.sense == "not_worse_than":
         perfect = f"{counted(item.units, units)}: passing all where the other passes none shows {shown:+.3f}"
     if item.passable:

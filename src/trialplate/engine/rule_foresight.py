@@ -171,7 +171,7 @@ class RuleForesight:
         stop = self._stop(base)
         base = replace(
             base,
-            icc=None if layout.counts else self._icc,
+            icc=None if layout.counts and layout.units[0].cells == 1 else self._icc,
             failures=operating.counts if stop is None else None,
             coarse="all" if base.sense != "must_pass" and no_case_may_fail(demand, base.repeats, base.units) else None,
         )

@@ -47,6 +47,8 @@ class Outlook(Value, kw_only=False):
     """The fewest cases that, at the best value that there is, would turn the result; None if not all of them would."""
     to_fail: int | None = None
     """The same at the worst value. Where the result is open, both are told: what passes it, and what fails it."""
+    then: Result | None = None
+    """What a settled result would turn into: most often it is open before it is the opposite."""
     exact: bool = True
     """No fewer would turn it; else these would, and perhaps fewer."""
     of: str = "case"
@@ -359,7 +361,10 @@ def _turned(
     }[now]
     to_pass = None if up is None else _least(lambda n: up(better(n)), 1, most_better)
     to_fail = None if down is None else _least(lambda n: down(worse(n)), 1, most_worse)
-    return Outlook(to_pass=to_pass, to_fail=to_fail)
+    then = None
+    if now != "inconclusive" and (to_pass or to_fail):
+        then = better(to_pass) if to_pass else worse(to_fail or 0)
+    return Outlook(to_pass=to_pass, to_fail=to_fail, then=then)
 
 
 def _least(holds: Callable[[int], bool], low: int, high: int) -> int | None:

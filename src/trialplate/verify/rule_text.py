@@ -35,6 +35,8 @@ __all__ = [
 
 HOLDS = {"pass": "holds", "fail": "does not hold", "inconclusive": "cannot be told"}
 
+TURNS = {"pass": "pass it", "fail": "fail it", "inconclusive": "leave it open"}
+
 WORDS = {
     "straddles": "the mark lies between the bounds",
     "within_rounding": "a bound is too near to the mark to say on which side of it it lies",
@@ -45,8 +47,8 @@ WORDS = {
     "no_cases": "there is no case that it is about",
     "not_asked": "cases that it is about were not asked",
     "k_exceeds_repeats": "cases have fewer repeats than it draws",
-    "judge_stale": "people graded no answer of this judge as it is now; have a sample of its answers graded",
-    "judge_open": "a sheet of its answers was drawn and never scored; score it",
+    "judge_stale": "people graded no answer of this judge as it is now; `trialplate judge-check sample` draws some",
+    "judge_open": "a sheet of its answers was drawn and never scored; `trialplate judge-check score` scores it",
     "judge_uninformative": "the judge tells passes and failures apart too poorly to be corrected for; it takes another",
     "baseline_missing": "the baseline's run is not here, or has no such configuration; bring its folder",
     "test_set_differs": "the baseline's run was of other cases; name one on these",
@@ -244,7 +246,8 @@ def _among(copy: CopyResult) -> str:
 
 def kind_text(copy: CopyResult) -> str:
     """Return how the cases of a copy stand to the baseline, in words."""
-    return "worse, as allowed" if copy.value == "allowed" else visible(copy.value)
+    words = {"allowed": "worse, as allowed", "unchanged": "asked alike in both"}
+    return words.get(copy.value) or visible(copy.value)
 
 
 def _changed_text(copy: CopyResult) -> str:
@@ -282,7 +285,8 @@ def _why(rule: Rule, result: RuleResult, errors: str, outlook: Outlook | None) -
         number = outlook.to_fail if result.result == "pass" else outlook.to_pass
         if number is None:
             return "nothing could turn it"
-        return f"{_number_of(rule, outlook, number, worse=result.result == 'pass')} would turn it"
+        verb = TURNS.get(outlook.then or "", "turn it")
+        return f"{_number_of(rule, outlook, number, worse=result.result == 'pass')} would {verb}"
     parts = [reason_text(rule, result)]
     if outlook.needed is not None:
         what = "trial" if _over_trials(result) else "case"

@@ -267,3 +267,30 @@ def test_a_run_that_can_only_be_rejected_is_told(planned: Callable[[str, int], P
     out = say("run")[1]
     assert again not in out
     assert beyond not in out
+
+
+def test_a_stop_says_how_many_cases_run_where_it_knows(planned: Callable[[str, int], Project], say: Say) -> None:
+    """With repeats there is no such column, and nothing speaks of it."""
+    mark = "pass_mark:\n  stop: {mode: sealed}\n  rules: [{id: correct, at_least: 0.5, of: correct}]\n"
+    made = planned("repeats: 1\n" + mark, 20)
+    out = say("plan")[1]
+    assert "  cases run" in out
+    assert "stop: sealed; cases run are those that one rule needs" in out
+    plan = made.folder / "trialplate.yaml"
+    plan.write_text(plan.read_text(encoding="utf-8").replace("repeats: 1", "repeats: 2"), encoding="utf-8")
+    out = say("plan")[1]
+    assert "cases run" not in out.replace("how many cases run is told", "")
+    assert "stop: sealed; how many cases run is told of rules with one trial a case" in out
+
+
+def test_repeats_that_always_agree_are_told_as_measured(planned: Callable[[str, int], Project], say: Say) -> None:
+    """Of no use at all: whoever reads the plan of a pilot learns that first."""
+    planned("repeats: 3\npass_mark:\n  rules: [{id: correct, at_least: 0.5, of: correct}]\n", 20)
+    assert "resemble each other by 1.00 (assumed" in say("plan", "--rho", "1")[1]
+    assert json.loads(say("plan", "--rho", "1", "--json")[1])["rules"][0]["icc"] == 1
+
+
+def test_a_ceiling_is_shown_from_above(planned: Callable[[str, int], Project], say: Say) -> None:
+    """A perfect run shows no more than that, not that much."""
+    planned("repeats: 1\npass_mark:\n  rules: [{id: errors, at_most: 0.2, of: error_rate}]\n", 20)
+    assert "  20 cases: a perfect run shows at most 0.168" in say("plan")[1].splitlines()

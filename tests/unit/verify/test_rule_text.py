@@ -87,7 +87,7 @@ def test_a_floor_that_is_met_says_what_it_shows_and_its_margin() -> None:
     there = [configuration(), configuration("n")]
     assert told(plan_of(300, floor("0.9"), configurations=there), rows(285, 15), beside=rows(0, 0)) == (
         "rule floor: correct at least 0.9 with 95 % confidence: 0.9500 over 300 cells of 300 cases, which shows between "
-        "0.9189 and 0.9717 (alpha 1/40); it holds (5 more failing cases would turn it)"
+        "0.9189 and 0.9717 (alpha 1/40); it holds (5 more failing cases would leave it open)"
     )
 
 
@@ -113,13 +113,13 @@ def test_a_floor_that_is_met_says_what_it_shows_and_its_margin() -> None:
             "it cannot be told (unreachable: not even perfect results of so many cases could show it; "
             "it takes 29 cases for that; 4 more failing cases would fail it)",
         ),
-        (floor("0.9"), rows(60, 40), "it does not hold (25 more passing cases would turn it)"),
-        (floor("0"), rows(5, 5), "5 more failing cases would turn it)"),
+        (floor("0.9"), rows(60, 40), "it does not hold (25 more passing cases would leave it open)"),
+        (floor("0"), rows(5, 5), "5 more failing cases would leave it open)"),
         (floor("0.9"), rows(95, 1, 4), "it cannot be told (4 unknown cells could turn it)"),
-        (at_most("0.1", basis="bound"), rows(2, 98), "it holds (3 more passing cases would turn it)"),
+        (at_most("0.1", basis="bound"), rows(2, 98), "it holds (3 more passing cases would leave it open)"),
         (floor("0.741134449107"), rows(10, 0), "within_rounding: a bound is too near to the mark to say"),
-        (floor("0.5", of="share:wall_s:8"), rows(30, 0), "more cases beyond the limit would turn it)"),
-        (at_most("0.2", "error_rate", basis="bound"), rows(60, 0), "more cases of errors alone would turn it)"),
+        (floor("0.5", of="share:wall_s:8"), rows(30, 0), "more cases beyond the limit would leave it open)"),
+        (at_most("0.2", "error_rate", basis="bound"), rows(60, 0), "more cases of errors alone would leave it open)"),
         (floor("0.5", cases=20), rows(10, 0), "it cannot be told (too_few_cases: fewer than 20)"),
     ],
 )
@@ -141,7 +141,7 @@ def test_over_this_set_is_said_and_so_are_clusters() -> None:
         "bounds: of work of which these cases are a sample; cases that share meta.page count as one"
     )
     assert "of 50 cases in 11 clusters, which shows" in told(plan, rows(45, 5))
-    assert "at most" in told(plan, rows(45, 5)).partition("would turn it")[0]
+    assert "at most" in told(plan, rows(45, 5)).partition("would leave it open")[0]
 
 
 def test_a_policy_on_unknown_cells_is_said() -> None:
@@ -191,7 +191,7 @@ def test_copies_say_their_own_bounds_and_margins() -> None:
     found = lines(plan_of(cases, floor("0.9", each="tag")), rows(45, 0))
     assert (
         "    tag a: 1.0000 over 30 cells of 30 cases, which shows between 0.9050 and 1.0000 (alpha 1/20); it holds "
-        "(1 more failing case would turn it)"
+        "(1 more failing case would leave it open)"
     ) in found
     assert any(line.startswith("    tag b: 1.0000 over 15 cells") and "it takes 29 cases" in line for line in found)
 
@@ -205,7 +205,7 @@ def test_alternatives_are_told_one_by_one() -> None:
     assert any(line.startswith("    alternative hard: correct at least 0.99 with 95 %") for line in found)
     easy = next(line for line in found if line.startswith("    alternative easy:"))
     assert "(alpha 1/40); it holds" in easy
-    assert "would turn it" in easy
+    assert "would leave it open" in easy
 
 
 def test_a_comparison_says_how_far_and_what_that_shows() -> None:
@@ -215,7 +215,7 @@ def test_a_comparison_says_how_far_and_what_that_shows() -> None:
     plan = plan_of(100, rule, configurations=there)
     assert told(plan, rows(92, 8), beside=rows(90, 10)) == (
         "rule nw: correct not more than 0.03 below n with 95 % confidence: 0.0200 above over 100 cells of 100 cases, "
-        "which shows no more than 0.0128 below (alpha 1/20); it holds (2 more failing cases would turn it)"
+        "which shows no more than 0.0128 below (alpha 1/20); it holds (2 more failing cases would leave it open)"
     )
     open_ = told(plan, rows(90, 10), beside=rows(92, 8))
     assert "0.0200 below over 100 cells of 100 cases, which shows between" in open_
@@ -239,7 +239,7 @@ def test_regressions_are_told_by_kind() -> None:
     maybe = copy.replace(result="inconclusive")
     result = RuleResult(id="r", result="fail", reason="regressed", cells=9, cases=9, unknown=0, copies=(copy, gone))
     assert rule_text(rule, result, "bound") == (
-        "no case worse than in the baseline: 9 unchanged, 1 removed; it does not hold (regressed)"
+        "no case worse than in the baseline: 9 asked alike in both, 1 removed; it does not hold (regressed)"
     )
     assert [copy_text(rule, result, item, "bound") for item in (copy, gone, fine, maybe)] == [
         "regressed: q1",
@@ -286,7 +286,7 @@ def test_agreement_is_counted_in_graded_answers() -> None:
     plan = plan_of(5, floor("0.8", of="agreement:correct"))
     line = told(plan, rows(5, 0), grades={"correct": Grades(equal=48, graded=50)})
     assert "0.9600 over 50 answers, which shows between 0.8794 and" in line
-    assert "more answers on which it disagrees would turn it" in line
+    assert "more answers on which it disagrees would leave it open" in line
     estimate = plan_of(5, at_least("0.8", of="agreement:correct"))
     found = lines(estimate, rows(5, 0), grades={"correct": Grades(equal=48, graded=50)})
     assert "    these 50 graded answers show at least 0.8794 with 95 % confidence" in found
