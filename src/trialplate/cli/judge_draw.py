@@ -58,6 +58,9 @@ def draw_answers(name: str, options: DrawOptions, ledger: Path | None) -> int:
     if ledger is None:
         raise UsageError("a judge is checked in its ledger", where=name, hint="give --ledger DIR")
     output = options.output or Path(GRADES)
+    if str(output) == "-":
+        hint = f"name a file, such as {GRADES}"
+        raise UsageError("a sheet is a file, and not printed", where="--output -", hint=hint)
     refuse_evidence(output, ledger.parent)
     done = verify(Found(ledger, folder), reader_of(os.environ))
     if done.record is None or done.ledger is None or not done.report.holds:

@@ -46,6 +46,9 @@ class ScoreOptions:
 def score_sheets(paths: Sequence[Path], options: ScoreOptions, ledger: Path | None) -> int:
     """Score one sheet as one or more people graded it; returns the exit code: 1 for an agreement below `--min`."""
     folder = find_ledger(Path.cwd(), ledger)
+    if len({os.path.realpath(path) for path in paths}) < len(paths):
+        hint = "give one file for each person who graded the sheet"
+        raise UsageError("the same file twice is not two people's grades", where=str(paths[-1]), hint=hint)
     given = [read_sheet(path) for path in paths]
     seqs = [entry_named(rows, str(path)) for rows, path in zip(given, paths, strict=True)]
     if len(set(seqs)) > 1:

@@ -26,7 +26,10 @@ from trialplate.verify.output import tell
 from trialplate.verify.procedure import verify
 from trialplate.verify.text import visible
 
-__all__ = ["PlanOptions", "show_plan"]
+__all__ = ["MOST_TRUTHS", "PlanOptions", "show_plan"]
+
+MOST_TRUTHS = 20
+"""Values of `--true`: beyond them a table is no longer read, and takes a minute."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,9 @@ class PlanOptions:
         if self.true is None:
             return ()
         found = [_share("--true", part) for part in self.true.split(",") if part.strip()]
+        if len(found) > MOST_TRUTHS:
+            message = f"--true names {len(found)} values, and each is worked out for every rule"
+            raise UsageError(message, hint=f"name {MOST_TRUTHS} or fewer")
         if not found:
             raise UsageError("--true names nothing", hint="name shares from 0 to 1, such as --true 0.85,0.95")
         return tuple(found)

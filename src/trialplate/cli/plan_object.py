@@ -55,7 +55,7 @@ def _rule(item: Foreseen) -> Json:
         "repeats": list(item.repeats),
         "icc": _rate(item.icc),
         "alpha": fraction_text(item.alpha),
-        "perfect": _rate(item.perfect),
+        "perfect": _apart(item.perfect, item.threshold),
         "reachable": item.reachable,
         "needs": item.needs,
         "failures": list(item.failures) if item.failures is not None else None,
@@ -101,6 +101,14 @@ def _comparison(comparison: Comparison) -> Json:
 def _number(value: Fraction | None) -> Json:
     """Return a number of the plan, or made from one: all its digits up to nine."""
     return None if value is None else round(float(value), 9)
+
+
+def _apart(value: float | None, threshold: Fraction | None) -> Json:
+    """Return a bound, with the digits that it takes not to look like the threshold that it misses."""
+    if value is None or threshold is None:
+        return _rate(value)
+    bar = float(threshold)
+    return next((found for n in range(DIGITS, 9) if (found := round(value, n) + 0.0) != bar), round(value, 9) + 0.0)
 
 
 def _rate(value: float | None) -> Json:

@@ -189,11 +189,12 @@ def _comparing(item: Foreseen) -> Iterator[str]:
 
 
 def _apart(comparison: Comparison, cases: int) -> Iterator[str]:
-    yield f"  if both pass the very same cases, one may still be {abs(100 * comparison.ties):.1f} points worse"
+    yield f"  if both pass the very same cases, one may still be {_points(comparison.ties)} points worse"
+    many = counted(cases, "case")
     for row in comparison.rows:
         where = "measured" if row.measured else "differing"
         yield (
-            f"  equal, and {where} on {percent_of(Fraction(str(row.share)))} of the cases: shown with {cases} cases "
+            f"  equal, and {where} on {percent_of(Fraction(str(row.share)))} of the cases: shown with {many} "
             f"{chance_words(row.chance)} of the time; 80 % of the time with {_many(row.needed)} cases"
         )
 
@@ -202,11 +203,8 @@ def _footing(prepared: Prepared, foresight: Foresight) -> Iterator[str]:
     """Say what all this rests on."""
     repeated = any(item.icc is not None for item in foresight.rules)
     if repeated:
-        told = (
-            f"measured in run {foresight.pilot}" if foresight.pilot is not None else "assumed; --pilot RUN measures it"
-        )
-        icc = ", ".join(sorted({f"{item.icc:.2f}" for item in foresight.rules if item.icc is not None}))
-        yield f"repeats of a case resemble each other by {icc} ({told}): at 0 they are as good as cases, at 1 of no use"
+        told = " and ".join(_resemblances(foresight))
+        yield f"repeats of a case resemble each other by {told}: at 0 they are as good as cases, at 1 of no use"
     if any(item.drawn for item in foresight.rules):
         yield f"chances over repeats are shares of {foresight.draws} drawn outcomes, the same on every machine"
     if foresight.attempt > 1:
@@ -221,6 +219,16 @@ def _footing(prepared: Prepared, foresight: Foresight) -> Iterator[str]:
         yield f"no run can pass {name}: {'earlier attempts spent its alpha' if spent else 'this mark is refused'}"
 
 
+def _resemblances(foresight: Foresight) -> Iterator[str]:
+    """Say by how much repeats resemble each other, and which of it nobody measured."""
+    pilot = foresight.pilot
+    assumed = "assumed; --pilot RUN measures it" if pilot is None else f"assumed: run {pilot} does not tell"
+    for known, whence in ((True, f"measured in run {pilot}"), (False, assumed)):
+        own = [item for item in foresight.rules if (item.of in foresight.measured) == known]
+        if found := sorted({f"{item.icc:.2f}" for item in own if item.icc is not None}):
+            yield f"{', '.join(found)} ({whence})"
+
+
 # ---------------------------------------------------------------------------------------------------- a short form
 
 
@@ -232,8 +240,8 @@ def short_lines(foresight: Foresight) -> Iterator[str]:
             yield f"{item.id}: {told}"
     choice = foresight.choice
     if choice is not None and choice.comparison is not None:
-        ties = abs(100 * choice.comparison.ties)
-        yield f"choose: with {choice.cases} cases two that pass the very same ones are shown within {ties:.1f} points"
+        ties, many = _points(choice.comparison.ties), counted(choice.cases, "case")
+        yield f"choose: with {many} two that pass the very same ones are shown within {ties} points"
 
 
 def _short(item: Foreseen) -> str:
@@ -267,6 +275,12 @@ def _percent(chance: float) -> str:
 def chance_words(chance: float) -> str:
     """Return a chance in words."""
     return "less than 0.1 %" if chance < 0.0005 else f"{_percent(chance)} %"
+
+
+def _points(ties: float) -> str:
+    """Return a difference in points: never none, since no number of cases shows that."""
+    points = abs(100 * ties)
+    return f"{points:.1f}" if points >= 0.05 else f"{max(points, 0.001):.3f}"
 
 
 def _many(cases: int | None) -> str:

@@ -10,6 +10,7 @@ from typing import Literal
 from trialplate.stats.designs import Alternative
 from trialplate.stats.operating import Chances
 from trialplate.verify.findings import counted
+from trialplate.verify.text import decimal_text
 
 __all__ = ["Apart", "Comparison", "Copy", "Foresight", "Foreseen", "Needed", "Point", "reach_words"]
 
@@ -141,6 +142,8 @@ class Foresight:
     icc: float
     pilot: str | None
     draws: int
+    measured: frozenset[str] = frozenset()
+    """The quantities of which the pilot tells how much repeats resemble each other."""
 
     @property
     def reachable(self) -> bool:
@@ -164,11 +167,13 @@ class Foresight:
 def reach_words(item: Foreseen) -> str:
     """Return what a perfect run shows, and whether that is enough; of a rule that has such a bound."""
     units = {"case": "case", "cluster": "unit", "trial": "trial"}[item.unit]
-    shown = 0.0 if item.perfect is None else item.perfect
+    found = Fraction(f"{0.0 if item.perfect is None else item.perfect:.9f}")
+    shown = decimal_text(found, item.threshold, 3)  # with the digits that tell it from what it falls short of
     most = "at most " if item.sense == "at_most" else ""
-    perfect = f"{counted(item.units, units)}: a perfect run shows {most}{shown:.3f}"
+    perfect = f"{counted(item.units, units)}: a perfect run shows {most}{shown}"
     if item.sense == "not_worse_than":
-        perfect = f"{counted(item.units, units)}: passing all where the other passes none shows {shown:+.3f}"
+        sign = "" if found < 0 else "+"
+        perfect = f"{counted(item.units, units)}: passing all where the other passes none shows {sign}{shown}"
     if item.passable:
         return perfect
     bar = f"{float(item.threshold or 0):.4f}".rstrip("0").rstrip(".")

@@ -103,6 +103,7 @@ class _Looking:
             icc=self.way.spread.icc,
             pilot=self.way.spread.run_id,
             draws=self.way.stream.draws,
+            measured=frozenset(self.way.spread.measured),
         )
 
     def _attempt(self, names: Sequence[str]) -> int:

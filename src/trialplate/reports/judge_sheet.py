@@ -188,14 +188,16 @@ def read_sheet(path: Path) -> list[GradedRow]:
 
 def _decoded(path: Path) -> str:
     try:
-        if path.stat().st_size > _MOST_BYTES:
+        with path.open("rb") as file:
+            raw = file.read(_MOST_BYTES + 1)  # whatever its size is said to be: a device has none
+        if len(raw) > _MOST_BYTES:
             raise UsageError("this is too large for a sheet", where=str(path), hint="give the CSV file of a sheet")
-        raw = path.read_bytes()
     except OSError as error:
         hint = "give the CSV file of a sheet"
         raise UsageError(f"cannot be read: {error.strerror}", where=str(path), hint=hint) from None
     try:
-        return raw.decode("utf-8-sig")
+        text = raw.decode("utf-8-sig")
+        return text if "\n" in text else text.replace("\r", "\n")  # as "CSV (Macintosh)" ends its lines
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         hint = 'save it as "CSV UTF-8", not as Unicode text, as a workbook or in the encoding of one country'

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from trialplate.record.decisions import Result
@@ -76,28 +76,56 @@ def outlooks(plan: Plan, matrix: Matrix, name: str, board: Board, given: Circums
     ruling = Ruling(plan, matrix, {item: list(board.of(matrix, item)) for item in matrix.counts}, given)
     stop = plan.pass_mark.stop
     by_counts = stop.rule if stop is not None and stop.mode == "counts" else None
-    found = {}
+    found: dict[tuple[str, str | None], _Maker] = {}
     for rule in plan.pass_mark.rules:
         if rule.id != by_counts:
-            found.update({(rule.id, copy): made for copy, made in _of_rule(ruling, name, rule) if made is not None})
-    return found
+            found.update({(rule.id, copy): make for copy, make in _of_rule(ruling, name, rule)})
+    return _Outlooks(found)
 
 
-def _of_rule(ruling: Ruling, name: str, rule: Rule) -> Iterator[tuple[str | None, Outlook | None]]:
+_Maker = Callable[[], Outlook | None]
+
+
+class _Outlooks(Mapping[tuple[str, str | None], Outlook]):
+    """Outlooks that are worked out when they are asked for: of hundreds of copies, a report shows a few."""
+
+    def __init__(self, makers: Mapping[tuple[str, str | None], _Maker]) -> None:
+        self._makers = makers
+        self._made: dict[tuple[str, str | None], Outlook | None] = {}
+
+    def _find(self, key: tuple[str, str | None]) -> Outlook | None:
+        if key not in self._made:
+            self._made[key] = self._makers[key]()
+        return self._made[key]
+
+    def __getitem__(self, key: tuple[str, str | None]) -> Outlook:
+        found = self._find(key)
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def __iter__(self) -> Iterator[tuple[str, str | None]]:
+        return (key for key in self._makers if self._find(key) is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _of_rule(ruling: Ruling, name: str, rule: Rule) -> Iterator[tuple[str | None, _Maker]]:
     if rule.any_of:
         alternatives = {item.id: item for item in ruling.mark.alternatives}
         for item in rule.any_of:
             if not alternatives[item].each and not alternatives[item].any_of:
-                yield item, _outlook(ruling, name, alternatives[item], parts=len(rule.any_of))
+                yield item, partial(_outlook, ruling, name, alternatives[item], parts=len(rule.any_of))
     elif rule.each == "configuration":
         for other in ruling.plan.configurations:
             if other.role == "candidate" and other.name in ruling.rows:
-                yield other.name, _outlook(ruling, other.name, rule)
+                yield other.name, partial(_outlook, ruling, other.name, rule)
     elif rule.each is not None:
         for value, cases in groups_of(rule.each, ruling.wanted(rule)).items():
-            yield value, _outlook(ruling, name, rule, cases)
+            yield value, partial(_outlook, ruling, name, rule, cases)
     else:
-        yield None, _outlook(ruling, name, rule)
+        yield None, partial(_outlook, ruling, name, rule)
 
 
 def _outlook(
@@ -260,7 +288,8 @@ class _Search:
         plain = compared.other is None or all(
             item.low == item.high and item.low in (0, item.of) for item in (*compared.own, *compared.other)
         )
-        return alike and few and plain
+        known = all(item.low == item.high for item in compared.own)  # to learn a cell narrows, to change one moves
+        return alike and few and plain and known
 
     # ------------------------------------------------------------------------------------------------ what helps
 

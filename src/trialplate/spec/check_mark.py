@@ -26,7 +26,7 @@ from trialplate.spec.document import Path
 from trialplate.spec.mark_quantities import is_amount
 from trialplate.spec.project import Project
 from trialplate.spec.resolve_mark import rule_places
-from trialplate.spec.selectors import nowhere, selector_hint
+from trialplate.spec.selectors import clipped, nowhere, selector_hint
 
 __all__ = ["check_mark"]
 
@@ -135,9 +135,9 @@ def _check_selected(rule: Rule, matrix: Matrix, project: Project, where: _Where)
         _refuse(where(key), f'rule "{rule.id}" selects no case', selector_hint(named, project.cases))
     for part, value in nowhere(named, project.cases):
         if part == "id":
-            message = f'rule "{rule.id}" names the case "{value}", which is not there'
+            message = f'rule "{rule.id}" names the case "{clipped(value)}", which is not there'
             _refuse(where(key), message, selector_hint(Selector(id=(value,)), project.cases))
-        yield f'{where(key)}: rule "{rule.id}" names the {part} "{value}", which no case has'
+        yield f'{where(key)}: rule "{rule.id}" names the {part} "{clipped(value)}", which no case has'
 
 
 def _check_rule(

@@ -21,6 +21,7 @@ from trialplate.rules.mark_in_plan import about
 from trialplate.rules.quantities import CaseValue, is_pooled, kind_of, measured_cases
 from trialplate.rules.ruling import groups_of
 from trialplate.rules.shown import alpha_of, judged_by, shown, shown_difference, trials_of
+from trialplate.verify.text import decimal_text
 
 __all__ = ["alpha_words", "check_reach"]
 
@@ -170,13 +171,14 @@ class _Reach:
         if judged_by(ends, bar, floor=floor)[0] == "pass":
             return None
         best = ends[0] if floor else ends[1]
-        return _Short(self._found(row, rule.of or "", best), self._takes(rule, needed, bar, alpha))
+        return _Short(self._found(row, rule.of or "", best, bar), self._takes(rule, needed, bar, alpha))
 
-    def _found(self, row: Sequence[tuple[str, int]], of: str, best: float) -> str:
+    def _found(self, row: Sequence[tuple[str, int]], of: str, best: float, bar: Fraction) -> str:
+        told = decimal_text(Fraction(f"{best:.9f}"), bar, 3)
         if self.mark.over == "this_set":
-            return f"{_trials(row, of)} trials can show {best:.3f} at best"
+            return f"{_trials(row, of)} trials can show {told} at best"
         number = len({self.units.get(case, case) for case, _ in row})
-        return f"{number} {self.noun} can show {best:.3f} at best"
+        return f"{number} {self.noun} can show {told} at best"
 
     def _takes(self, rule: Rule, needed: Fraction, bar: Fraction, alpha: Fraction) -> str:
         """Return how many cases, or trials of the same cases, it takes."""
@@ -320,7 +322,8 @@ def _graded(place: str, what: str, agreement: str, alpha: Fraction, mark: PassMa
         message = f"{what} wants an agreement of {agreement}, which no number of graded answers shows"
         _refuse(place, message, "lower it")
     if graded < fewest:
-        shows = f"; {graded} show {agreement_lower(graded, graded, float(alpha)):.3f}" if graded else ""
+        lower = Fraction(f"{agreement_lower(graded, graded, float(alpha)):.9f}") if graded else Fraction(0)
+        shows = f"; {graded} show {decimal_text(lower, Fraction(agreement), 3)}" if graded else ""
         yield f"{place}: {what}: an agreement of {agreement} takes {fewest} graded answers or more, all equal{shows}"
 
 

@@ -81,8 +81,16 @@ def validated(
     except ValidationError as error:
         for detail in error.errors(include_url=False):
             problems += _problems(document, value, detail, known)
+        if not problems:  # each took itself for what follows from another; a file that does not fit is never let pass
+            problems += [_untold(document, value, detail) for detail in error.errors(include_url=False)]
         return None
     return None if problems else made
+
+
+def _untold(document: Document, value: Any, detail: ErrorDetails) -> Problem:
+    """Return one of pydantic's errors in its own words, at the nearest place that the file has."""
+    path, _, key = _resolve(value, detail["loc"])
+    return Problem.at(document, path, f"this does not fit: {detail['msg']}", "correct it, or take it out", key=key)
 
 
 def _problems(
@@ -120,6 +128,10 @@ def _problems(
         return
     if kind in ("missing", "missing_key"):
         name = key_below if kind == "missing_key" else str(rest[-1]) if rest else "?"
+        if isinstance(here, dict) and name in here:  # it stands there, and holds nothing
+            path = (*path, name)
+            yield Problem.at(document, path, f'"{name}": nothing stands here', MISSING.get(name, "write a value"))
+            return
         if isinstance(before := _at(document.value, path), dict) and name in before:
             return
         if isinstance(here, dict) and name in _misspelt(here, known.get(id(here), frozenset())).values():

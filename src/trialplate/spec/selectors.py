@@ -13,9 +13,11 @@ from collections.abc import Iterator, Sequence, Set
 from trialplate.record.values import Case, Selector
 from trialplate.spec.nearest import nearest
 
-__all__ = ["nowhere", "selector_hint"]
+__all__ = ["clipped", "nowhere", "selector_hint"]
 
 _SHOWN = 8
+_LONGEST = 80
+"""Characters of a name in an error."""
 _FIELDS = {"tag": "tags", "suite": "suite", "id": "id"}
 """What a case calls that which a selector names."""
 
@@ -25,6 +27,11 @@ def selector_hint(selector: Selector, cases: Sequence[Case]) -> str:
     for key, value in nowhere(selector, cases):
         return "; ".join([_said(key, value, sorted(_known(key, cases))), *_kept_elsewhere(_FIELDS[key], value, cases)])
     return "no case meets all of its keys at once: check the tags, suites and ids of the cases that it shall select"
+
+
+def clipped(value: str) -> str:
+    """Return the beginning of what may be a whole text that stands where a name belongs."""
+    return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}..."
 
 
 def nowhere(selector: Selector, cases: Sequence[Case]) -> Iterator[tuple[str, str]]:
@@ -44,7 +51,7 @@ def _known(key: str, cases: Sequence[Case]) -> Set[str]:
 def _said(key: str, value: str, known: Sequence[str]) -> str:
     """Return that no case has it, and what the cases have."""
     what = {"tag": "the tags", "suite": "the suites", "id": "the ids"}[key]
-    said = f'no case has the {key} "{value}": check {what} of the cases'
+    said = f'no case has the {key} "{clipped(value)}": check {what} of the cases'
     near = nearest(value, known)
     if near is not None:
         return f'{said}; did you mean "{near}"?'
