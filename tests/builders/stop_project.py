@@ -19,6 +19,7 @@ def plan_with(
     wrong: Mapping[str, Collection[int]],
     *,
     floor: str = "0.80",
+    of: str = "correct, basis: estimate",
     repeats: int = 1,
     concurrency: int = 1,
     rules: str = "",
@@ -27,7 +28,7 @@ def plan_with(
     """Return a plan of stand-ins, each of which answers some cases wrongly, by number.
 
     Args:
-        floor: what the metric `correct` must reach.
+        floor: what the first rule asks for, `of` what.
         rules: further lines of rules.
         stop: the line of the stop rule.
     """
@@ -38,5 +39,5 @@ def plan_with(
     return (
         f"trialplate: 1\nname: stopped\ntest_sets:\n  - file: cases/q.csv\nmodels:\n{models}repeats: {repeats}\n"
         f"run: {{concurrency: {concurrency}}}\nscorers:\n  correct: {{type: contains}}\npass_mark:\n  rules:\n"
-        f"    - {{id: correct, at_least: {floor}, of: correct, basis: estimate}}\n{rules}{stop}"
+        f"    - {{id: correct, at_least: {floor}, of: {of}}}\n{rules}{stop}"
     )

@@ -10,7 +10,8 @@ import pytest
 from small_project import Said, SmallProject
 from stop_project import cases_text, plan_with
 
-COUNTS = "  stop: {mode: counts, rule: correct, accept: ACCEPT, reject: REJECT}\n"
+COUNTED = {"floor": "0.4", "of": "case_pass_rate"}
+COUNTS = "  attempts: {max: 1}\n  stop: {mode: counts, rule: correct, accept: ACCEPT, reject: REJECT}\n"
 COUNTS = COUNTS.replace("ACCEPT", "[" + "null, " * 5 + "0, 0, 0, 0, 0]").replace("REJECT", str([2] * 10))
 
 
@@ -73,7 +74,9 @@ def test_json_of_a_stopped_run_tells_not_needed_apart(tmp_path: Path) -> None:
 
 def test_boundaries_end_a_run_where_they_are_reached(tmp_path: Path) -> None:
     """After six cases without a failure it is accepted, at the second failure rejected."""
-    project = SmallProject.write(tmp_path, plan_with({"good": [], "bad": range(1, 11)}, stop=COUNTS), cases_text(10))
+    project = SmallProject.write(
+        tmp_path, plan_with({"good": [], "bad": range(1, 11)}, stop=COUNTS, **COUNTED), cases_text(10)
+    )
     said = project("run", "--yes", "--jobs", "1")
     assert (said.code, "6 passed, 2 failed, 12 not needed" in said.err) == (0, True)
     assert project("gate", "latest", "--model", "good").code == 0
@@ -84,7 +87,7 @@ def test_boundaries_end_a_run_where_they_are_reached(tmp_path: Path) -> None:
 def test_later_rule_keeps_a_run_going_beyond_its_boundary(tmp_path: Path) -> None:
     """A boundary settles its own rule; what another rule needs is asked."""
     rules = "    - {id: q1, must_pass: {id: q1}}\n    - {id: all, at_least: 1, of: correct, basis: estimate}\n"
-    project = SmallProject.write(tmp_path, plan_with({"good": []}, rules=rules, stop=COUNTS), cases_text(10))
+    project = SmallProject.write(tmp_path, plan_with({"good": []}, rules=rules, stop=COUNTS, **COUNTED), cases_text(10))
     said = project("run", "--yes", "--jobs", "1")
     assert (said.code, "10 passed, 0 failed of 10 trials" in said.err) == (0, True)
     assert project("gate", "latest").code == 0
