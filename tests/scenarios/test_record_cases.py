@@ -347,7 +347,8 @@ def test_digit_changed_so_that_a_line_contradicts_itself_names_the_trial(finishe
 def test_numbers_of_the_report_follow_from_the_record(finished: SmallProject) -> None:
     """Z12: means and counts in the report are those that anybody counts from the lines of the record."""
     ends = [e["body"] for e in Forger(finished).record if e["type"] == "trial.end"]
-    rows = {row.split()[0]: row for row in finished("report").out.splitlines() if row.startswith(("good ", "bad "))}
+    table = finished("report").out.partition("\nconfiguration ")[2].partition("\n\n")[0]
+    rows = {row.split()[0]: row for row in table.splitlines() if row.startswith(("good ", "bad "))}
     for name in ("good", "bad"):
         mine = [body for body in ends if body["trial"][0] == name]
         mean = sum(body["metrics"]["correct"] for body in mine) / len(mine)

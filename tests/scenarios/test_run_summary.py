@@ -30,8 +30,8 @@ def commands(said: Said) -> list[list[str]]:
 
 
 def rows(text: str) -> dict[str, list[str]]:
-    """Return the cells of the table's rows by configuration."""
-    lines = text[text.index("configuration ") :].splitlines()
+    """Return the cells of the first table's rows by configuration."""
+    lines = text[text.index("\nconfiguration ") + 1 :].partition("\n\n")[0].splitlines()
     cells = [re.split(r" {2,}", line) for line in lines]
     return {row[0]: row[1:] for row in cells if len(row) > 3}
 

@@ -48,9 +48,9 @@ def test_output_format_wins_over_the_ending(project: Project) -> None:
         (["-o", "report"], "--format"),
         (["--format", "markdwon"], "did you mean markdown"),
         (["-o", ".", "--format", "text"], "a folder stands there"),
-        (["-o", "runs/r.md"], "not written into runs/"),
-        (["-o", "ledger/checkpoint", "--format", "text"], "not written into ledger/"),
-        (["-o", "cases/../ledger/entries.jsonl", "--format", "json"], "not written into ledger/"),
+        (["-o", "runs/r.md"], "nothing is written into runs/"),
+        (["-o", "ledger/checkpoint", "--format", "text"], "nothing is written into ledger/"),
+        (["-o", "cases/../ledger/entries.jsonl", "--format", "json"], "nothing is written into ledger/"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
