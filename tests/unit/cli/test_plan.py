@@ -267,3 +267,14 @@ def test_a_run_that_can_only_be_rejected_is_told(planned: Callable[[str, int], P
     out = say("run")[1]
     assert again not in out
     assert beyond not in out
+
+
+def test_more_true_values_than_a_table_holds_are_refused() -> None:
+    """Each is worked out for every rule: hundreds of them would take a minute."""
+    from trialplate.cli.plan import MOST_TRUTHS, PlanOptions
+    from trialplate.errors import UsageError
+
+    many = ",".join(f"0.{n:03d}" for n in range(1, MOST_TRUTHS + 2))
+    with pytest.raises(UsageError, match="names 21 values"):
+        PlanOptions(true=many).truths()
+    assert len(PlanOptions(true=many.rpartition(",")[0]).truths()) == MOST_TRUTHS
