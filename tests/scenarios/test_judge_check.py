@@ -492,3 +492,16 @@ def test_run_without_a_judge_has_nothing_to_check(tmp_path: Path) -> None:
     assert (said.code, "this run has no judge" in said.err) == (2, True)
     said = made("judge-check", "score", "none.csv")
     assert (said.code, "none.csv" in said.err) == (2, True)
+
+
+def test_sheet_of_a_macintosh_and_one_file_for_two_people(made: SmallProject) -> None:
+    """Lines that end in CR alone are lines; the same file twice is one person's grades; a sheet is not printed."""
+    assert made("judge-check", "sample", "latest", "--count", "8", "-o", "-").code == 2
+    assert made("judge-check", "sample", "latest", "--count", "8").code == 0
+    fill(made, lambda number, row: own_verdict(row))
+    sheet = made.root / "grades.csv"
+    sheet.write_bytes(sheet.read_bytes().replace(b"\n", b"\r"))
+    before = made.types()
+    said = made("judge-check", "score", "grades.csv", "./grades.csv")
+    assert (said.code, "the same file twice" in said.err, made.types()) == (2, True, before)
+    assert made("judge-check", "score", "grades.csv").code == 0

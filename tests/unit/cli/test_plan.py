@@ -294,3 +294,14 @@ def test_a_ceiling_is_shown_from_above(planned: Callable[[str, int], Project], s
     """A perfect run shows no more than that, not that much."""
     planned("repeats: 1\npass_mark:\n  rules: [{id: errors, at_most: 0.2, of: error_rate}]\n", 20)
     assert "  20 cases: a perfect run shows at most 0.168" in say("plan")[1].splitlines()
+
+
+def test_more_true_values_than_a_table_holds_are_refused() -> None:
+    """Each is worked out for every rule: hundreds of them would take a minute."""
+    from trialplate.cli.plan import MOST_TRUTHS, PlanOptions
+    from trialplate.errors import UsageError
+
+    many = ",".join(f"0.{n:03d}" for n in range(1, MOST_TRUTHS + 2))
+    with pytest.raises(UsageError, match="names 21 values"):
+        PlanOptions(true=many).truths()
+    assert len(PlanOptions(true=many.rpartition(",")[0]).truths()) == MOST_TRUTHS
