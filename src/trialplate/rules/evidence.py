@@ -61,7 +61,9 @@ def _judge(wanted: JudgeEvidence, alpha: Fraction, given: Circumstances) -> Evid
     text = f"agreement at least {wanted.agreement} on {wanted.graded} answers or more"
     if numbers.problem is not None:
         stale = grades.stale if grades is not None else 0
-        never = f"not checked as it is now; {stale} answers were graded of another judge"
+        never = "never checked"
+        if stale:
+            never = f"not checked as it is now; {stale} graded answers are of another judge"
         open_sheet = "a sheet was drawn and never scored"
         return _demand("judge", False, text, open_sheet if numbers.problem == "judge_open" else never)
     lower, upper = numbers.ends(alpha)
