@@ -178,4 +178,5 @@ def reach_words(item: Foreseen) -> str:
         return perfect
     bar = f"{float(item.threshold or 0):.4f}".rstrip("0").rstrip(".")
     needs = f"needs {item.needs}" if item.needs is not None else "no number of them can"
-    return f"{perfect} {'>' if item.sense == 'at_most' else '<'} {bar}: cannot pass; {needs}"
+    sign = ">" if item.sense == "at_most" else "<"
+    return f"{perfect} {sign}{'=' if found == item.threshold else ''} {bar}: cannot pass; {needs}"

@@ -23,6 +23,7 @@ from trialplate.rules.bounds import clopper_pearson, fewest_cases
 from trialplate.rules.cells import Board
 from trialplate.rules.circumstances import Circumstances
 from trialplate.rules.judges import JudgeNumbers
+from trialplate.rules.on_demand import OnDemand
 from trialplate.rules.quantities import CaseValue, draws_of, kind_of
 from trialplate.rules.ruling import Ruling, groups_of
 from trialplate.rules.shown import Shown, judged_by, shown, shown_difference, trials_of
@@ -76,42 +77,14 @@ def outlooks(plan: Plan, matrix: Matrix, name: str, board: Board, given: Circums
     ruling = Ruling(plan, matrix, {item: list(board.of(matrix, item)) for item in matrix.counts}, given)
     stop = plan.pass_mark.stop
     by_counts = stop.rule if stop is not None and stop.mode == "counts" else None
-    found: dict[tuple[str, str | None], _Maker] = {}
+    found: dict[tuple[str, str | None], Callable[[], Outlook | None]] = {}
     for rule in plan.pass_mark.rules:
         if rule.id != by_counts:
             found.update({(rule.id, copy): make for copy, make in _of_rule(ruling, name, rule)})
-    return _Outlooks(found)
+    return OnDemand(found)
 
 
-_Maker = Callable[[], Outlook | None]
-
-
-class _Outlooks(Mapping[tuple[str, str | None], Outlook]):
-    """Outlooks that are worked out when they are asked for: of hundreds of copies, a report shows a few."""
-
-    def __init__(self, makers: Mapping[tuple[str, str | None], _Maker]) -> None:
-        self._makers = makers
-        self._made: dict[tuple[str, str | None], Outlook | None] = {}
-
-    def _find(self, key: tuple[str, str | None]) -> Outlook | None:
-        if key not in self._made:
-            self._made[key] = self._makers[key]()
-        return self._made[key]
-
-    def __getitem__(self, key: tuple[str, str | None]) -> Outlook:
-        found = self._find(key)
-        if found is None:
-            raise KeyError(key)
-        return found
-
-    def __iter__(self) -> Iterator[tuple[str, str | None]]:
-        return (key for key in self._makers if self._find(key) is not None)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-def _of_rule(ruling: Ruling, name: str, rule: Rule) -> Iterator[tuple[str | None, _Maker]]:
+def _of_rule(ruling: Ruling, name: str, rule: Rule) -> Iterator[tuple[str | None, Callable[[], Outlook | None]]]:
     if rule.any_of:
         alternatives = {item.id: item for item in ruling.mark.alternatives}
         for item in rule.any_of:
