@@ -35,3 +35,7 @@ class OnDemand(Mapping[K, V]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def __bool__(self) -> bool:
+        """Say whether there is anything to ask for; to find out what comes to something would be to ask for all."""
+        return bool(self._makers)
