@@ -43,6 +43,7 @@ def find(name: str, here: Path, ledger: Path | None) -> list[Found]:
     Raises:
         UsageError: nothing of that name.
     """
+    _check_name(name)
     path = _absolute(here, name)
     ledger = None if ledger is None else given_ledger(here, ledger)
     if path.name in ("record.jsonl", "entries.jsonl") and path.is_file():
@@ -95,6 +96,7 @@ def find_run(name: str, here: Path, ledger: Path | None) -> Path:
     Raises:
         UsageError: no run, or more than one, of that name.
     """
+    _check_name(name)
     path = _absolute(here, name)
     if path.name == "record.jsonl":
         path = path.parent
@@ -119,6 +121,14 @@ def find_run(name: str, here: Path, ledger: Path | None) -> Path:
     near = nearest(name, [*there, "latest"], cutoff=0.75)
     hint = f"did you mean {near}?" if near else "the first name is a run's: its id, the beginning of one, or latest"
     raise UsageError(f"no run {name!r}; there are: {shown}", hint=hint, code="RUN")
+
+
+def _check_name(name: str) -> None:
+    """Refuse a name of nothing: a variable that was never set is not the newest run, and not this folder."""
+    if not name.strip():
+        raise UsageError(
+            "an empty name names no run", hint="give a run's id, the beginning of one, or latest", code="RUN"
+        )
 
 
 def _absolute(here: Path, path: str | Path) -> Path:

@@ -202,3 +202,13 @@ def test_find_ledger_by_its_own_folder(root: Path) -> None:
     """A ledger can be verified by itself."""
     assert find("ledger", root, None) == [Found(root / "ledger", None)]
     assert find(".", root / "ledger", None) == [Found(root / "ledger", None)]
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_empty_name_is_no_run(root: Path, name: str) -> None:
+    """A variable that was never set is neither the only run, nor the newest, nor this folder."""
+    shutil.rmtree(root / "runs" / FIRST)
+    shutil.rmtree(root / "runs" / LAST)
+    for search in (find, find_run):
+        with pytest.raises(UsageError, match="an empty name names no run"):
+            search(name, root, None)
