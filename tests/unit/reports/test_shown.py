@@ -289,7 +289,7 @@ def bounded(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 SENTENCES = (
     "rule shown: correct at least 0.8 with 95 % confidence: 0.9750 over 80 cells of 40 cases, which shows between "
-    "0.8684 and 0.9994 (alpha 1/40); it holds (2 more failing cases would turn it)",
+    "0.8684 and 0.9994 (alpha 1/40); it holds (2 more failing cases would leave it open)",
     "these 40 cases show at least 0.8868 with 95 % confidence",
     "bounds: of work of which these cases are a sample",
     "rule measured is an estimate: a configuration truly at 70 % passes it",

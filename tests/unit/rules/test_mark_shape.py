@@ -48,7 +48,12 @@ SOUND = [
     PassMark(rules=(Rule(id="n", no_regressions="baseline", allow=("q1",)),), baseline=BASELINE),
     PassMark(
         rules=(Rule(id="e", any_of=("a", "b")),),
-        alternatives=(at_least("1", id="a"), Rule(id="b", any_of=("c",)), at_most("1", id="c")),
+        alternatives=(
+            at_least("1", id="a"),
+            Rule(id="b", any_of=("c", "d")),
+            at_most("1", id="c"),
+            at_most("1", id="d", of="error_rate"),
+        ),
     ),
     PassMark(rules=(at_least("0.5", "share:wall_s:8", basis="bound"),), over="this_set", family="each"),
     PassMark(rules=(at_least("0.5", "pass_at:1", basis="bound"), at_most("9", "p95:cost", id="p"))),
