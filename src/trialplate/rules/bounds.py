@@ -117,13 +117,21 @@ def guarded_between(
         raise ValueError("a weight is a number above 0, and each mean has one")
     if not worst:
         return (Bound(nan, 0.0, 0.0, 1.0),) * 2
-    w = [1.0] * len(worst) if weights is None else weights
-    total = fsum(w)
-    squares = fsum(x * x for x in w)
-    pseudo = total / len(w)
-    sums = [fsum(x * m for x, m in zip(w, means, strict=True)) for means in (worst, best)]
+    known = worst == best
+    if weights is None:  # told apart since it is what nearly every rule asks, of every case
+        total = squares = float(len(worst))
+        sums = [fsum(means) for means in (worst, best)]
+    else:
+        total, squares = fsum(weights), fsum([x * x for x in weights])
+        sums = [fsum([x * m for x, m in zip(weights, means, strict=True)]) for means in (worst, best)]
+    pseudo = total / len(worst)
     low, high = ((weighted + pseudo) / (total + 2 * pseudo) for weighted in sums)
-    spread = fsum((x * max(m2 - low, high - m1)) ** 2 for x, m1, m2 in zip(w, worst, best, strict=True))
+    apart = [m - low for m in worst]
+    if not known:
+        apart = [max(m2 - low, high - m1) for m1, m2 in zip(worst, best, strict=True)]
+    if weights is not None:
+        apart = [x * a for x, a in zip(weights, apart, strict=True)]
+    spread = fsum([a * a for a in apart])
     spread += pseudo**2 * max((1 - centre) ** 2 + centre**2 for centre in (low, high))
     variance = spread / (squares + 2 * pseudo**2)
     cases = total**2 / squares
@@ -366,11 +374,14 @@ def nearest_rank(values: Sequence[Item], q: Fraction) -> Item:
 
 def _check_range(worst: Sequence[float], best: Sequence[float]) -> None:
     _check_values(worst, 0.0, 1.0)
+    if worst == best:
+        return
     _check_values(best, 0.0, 1.0)
     if len(worst) != len(best) or any(low > high for low, high in zip(worst, best, strict=True)):
         raise ValueError("each case has a worst mean and a best one that is not below it")
 
 
 def _check_values(values: Sequence[float], low: float, high: float) -> None:
-    if any(isnan(value) or not low <= value <= high for value in values):
+    # As fast as can be, since every bound asks it of every case; a sum is no number if one of the values is none.
+    if values and not (low <= min(values) and max(values) <= high and not isnan(sum(values))):
         raise ValueError(f"a value is outside [{low:g}, {high:g}]")

@@ -19,7 +19,7 @@ from trialplate.record.entries import DECIDED, OUTCOMES, Counts, OwnCause, Trial
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import Configuration, Retry
 
-__all__ = ["MICRO", "Board", "Cell", "micro", "most_attempts", "serves", "under_test"]
+__all__ = ["MICRO", "PARTS", "Board", "Cell", "micro", "most_attempts", "serves", "under_test"]
 
 MICRO = 1_000_000
 """Metric values are counted in millionths: quantised to 6 decimals when written, summed as integers when read."""
@@ -41,6 +41,8 @@ MOST_REPLIES = 2
 """Replies of a helper about one answer, for ever: else whoever asks until the judge is kind finds a kind one."""
 FEWEST_AT_MOST = 20
 """However few retries a plan allows: the attempts that a trial may take over all resumes."""
+PARTS = {"wall_s": 1000, "latency_s": 1000, "cost": 10**9}
+"""In how many parts a unit of a measure is counted; tokens are whole."""
 AFTER_DECIDED = "an attempt begins after a decided one"
 
 _DATE = r"[-@](20[0-9]{2}-?[01][0-9]-?[0-3][0-9])"
@@ -182,8 +184,8 @@ class Cell:
             return None
         return micro(self.metrics[metric])
 
-    def measure(self, name: str, *, declared: bool) -> Fraction | None:
-        """Return what was measured of the trial: seconds, units of the currency, tokens; None while unknown.
+    def amount(self, name: str, *, declared: bool) -> int | None:
+        """Return what was measured of the trial, in the parts of `PARTS`; None while unknown.
 
         Args:
             name: one of `quantities.MEASURES`.
@@ -192,17 +194,22 @@ class Cell:
         if not self.known:
             return None
         if name == "wall_s":
-            return Fraction(self.wall_ms, 1000)
+            return self.wall_ms
         if name == "latency_s":
-            return Fraction(self.latency_ms, 1000)
+            return self.latency_ms
         if self.declared and not declared:
             return None
         if name == "cost":
-            return None if self.unpriced or self.cost_unknown else Fraction(self.cost_nano, 10**9)
+            return None if self.unpriced or self.cost_unknown else self.cost_nano
         if self.uncounted:
             return None
         tokens = {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
-        return Fraction(tokens.get(name, self.input_tokens + self.output_tokens))
+        return tokens.get(name, self.input_tokens + self.output_tokens)
+
+    def measure(self, name: str, *, declared: bool) -> Fraction | None:
+        """Return the same in seconds, units of the currency, or tokens."""
+        found = self.amount(name, declared=declared)
+        return None if found is None else Fraction(found, PARTS.get(name, 1))
 
 
 class Board:

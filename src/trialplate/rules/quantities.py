@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple
 
 from trialplate.record.frozen import Value
 from trialplate.record.matrix import Matrix
-from trialplate.rules.cells import MICRO, Cell
+from trialplate.rules.cells import MICRO, PARTS, Cell
 
 __all__ = [
     "MEASURES",
@@ -206,7 +206,12 @@ def _value_of(quantity: str, worst: int, declared: bool = False) -> Callable[[Ce
     if quantity == "case_pass_rate" or draws_of(quantity):
         return None
     read = _reader(quantity, declared)
-    return lambda cell: worst if cell.incompatible else read(cell)
+
+    def value(cell: Cell) -> int | None:
+        found = read(cell)
+        return worst if found is None and cell.incompatible else found
+
+    return value
 
 
 def _reader(quantity: str, declared: bool) -> Callable[[Cell], int | None]:
@@ -217,7 +222,7 @@ def _reader(quantity: str, declared: bool) -> Callable[[Cell], int | None]:
     found = KINDS.fullmatch(quantity)
     if found is not None and found["share"]:
         _, measure, limit = quantity.split(":")
-        bar = Fraction(limit)
+        bar = int(Fraction(limit) * PARTS.get(measure, 1))  # what is counted in whole parts keeps the part below
         return lambda cell: _within(cell, measure, bar, declared)
     metric = measured_in(quantity) or ""
     return lambda cell: cell.value(metric)
@@ -231,13 +236,13 @@ def _errored(cell: Cell) -> int | None:
     return {"error": MICRO, "skipped": None}.get(cell.final, 0)
 
 
-def _within(cell: Cell, measure: str, limit: Fraction, declared: bool) -> int | None:
+def _within(cell: Cell, measure: str, limit: int, declared: bool) -> int | None:
     """Say whether a trial kept a limit, as 1 or 0; one that its own time limit ended did not, however long it took."""
     if not cell.known:
         return None
     if cell.cause == "timeout":
         return 0
-    found = cell.measure(measure, declared=declared)
+    found = cell.amount(measure, declared=declared)
     return None if found is None else MICRO if found <= limit else 0
 
 
