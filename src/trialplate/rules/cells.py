@@ -10,7 +10,7 @@ it, so both mean the same by every number.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import get_args
@@ -19,7 +19,7 @@ from trialplate.record.entries import DECIDED, OUTCOMES, Counts, OwnCause, Trial
 from trialplate.record.matrix import Matrix
 from trialplate.record.values import Configuration, Retry
 
-__all__ = ["MICRO", "PARTS", "Board", "Cell", "micro", "most_attempts", "serves", "under_test"]
+__all__ = ["MICRO", "PARTS", "Board", "Cell", "micro", "most_attempts", "serves", "under_test", "unsettled"]
 
 MICRO = 1_000_000
 """Metric values are counted in millionths: quantised to 6 decimals when written, summed as integers when read."""
@@ -210,6 +210,11 @@ class Cell:
         """Return the same in seconds, units of the currency, or tokens."""
         found = self.amount(name, declared=declared)
         return None if found is None else Fraction(found, PARTS.get(name, 1))
+
+
+def unsettled(cells: Iterable[Cell | None]) -> int:
+    """Return how many cells there is something left to try of; None is one that never began."""
+    return sum(1 for cell in cells if cell is None or not cell.settled)
 
 
 class Board:

@@ -18,8 +18,7 @@ from trialplate.record.decisions import Choice, Contender, Result
 from trialplate.record.frozen import Value
 from trialplate.record.values import Choose, Plan, Pricing
 from trialplate.rules.cells import Cell
-from trialplate.rules.quantities import CaseValue, Span, fraction_text, measured_cases, span_over
-from trialplate.rules.rivals import as_rival
+from trialplate.rules.quantities import CaseValue, Span, fraction_text, measured_cases, paired, span_over
 from trialplate.rules.ruling import Ruling
 from trialplate.rules.shown import Shown, judged_by, rounded, shown_difference, trials_of
 from trialplate.rules.told import Told, between, least, nothing
@@ -123,6 +122,7 @@ class Contest:
             ours = ruling.values(item.name, choose.of, fold, mark.errors)
             theirs = ruling.values(item.name, choose.of, fold, "bound", rival=True)
             own, rival = ([made[case] for case, _ in row] for made in (ours, theirs))
+            beside = ruling.asked(item.name, rival=True)
             found[item.name] = Standing(
                 name=item.name,
                 candidate=item.role == "candidate",
@@ -132,7 +132,7 @@ class Contest:
                 own=span_over(own),
                 rival=span_over(rival),
                 floors=floors,
-                answered=any(cell is not None and cell.known for _, repeats in as_rival(row) for cell in repeats),
+                answered=any(cell is not None and cell.known for case, _ in row for cell in beside[case]),
                 cost=cost_per_trial(item.pricing, cells, declared),
                 currency=item.pricing.currency if item.pricing is not None else "USD",
                 latency_ms=median_latency(cells),
@@ -219,8 +219,7 @@ class Contest:
         return Told(result, least_worst, least_best, fields)
 
     def _beside(self, me: Standing, rival: Standing, alpha: Fraction) -> Shown:
-        pairs = [pair for pair in zip(me.own_cases, rival.rival_cases, strict=True) if pair[0].weight]
-        mine, other = [own for own, _ in pairs], [item for _, item in pairs]
+        mine, other = paired(me.own_cases, rival.rival_cases)
         of = self.choose.of
         trials = trials_of(mine, of, self.mark.errors), trials_of(other, of, "bound")
         return shown_difference(mine, other, self.mark, self.ruling.units, alpha, trials)

@@ -25,6 +25,7 @@ from trialplate.rules.quantities import (
     fraction_text,
     kind_of,
     mean_of,
+    paired,
     span_over,
 )
 from trialplate.rules.regressions import former_row, no_regressions
@@ -46,10 +47,7 @@ class OneRule:
         self.ruling, self.name, self.rule, self.parts = ruling, name, rule, parts
         self.rival = rival
         self.asked = ruling.asked(name, rival=rival)
-        errors = "bound" if rival else ruling.mark.errors
-        if errors == "zero" and rule.at_most is not None:
-            errors = "bound"  # 0 is the better value there: an outage must not keep a ceiling
-        self.errors: str = errors
+        self.errors = ruling.errors_of(rule, rival=rival)
         self.fold: Fold = (rule.require if rule.must_pass is not None else None) or ruling.plan.verdict.case
         self.declared = ruling.mark.declared_usage == "accept"
 
@@ -62,7 +60,8 @@ class OneRule:
         chosen: Row = [(case.id, self.asked[case.id]) for case in wanted if case.id in self.asked]
         if len(wanted) > len(chosen):
             left = tuple(case.id for case in wanted if case.id not in self.asked)[:10]
-            return _open("not_asked", chosen, len(wanted), 0, failing=left)
+            counts = {**counts_of(chosen), "cases": len(wanted), "unknown": 0}
+            return nothing({**counts, "reason": "not_asked", "failing": left})
         told = self._kind()(chosen)
         if 0 < len(chosen) < self.rule.cases:
             fields = {**told.fields, "reason": "too_few_cases"}
@@ -88,8 +87,7 @@ class OneRule:
         """Hold the number of cases that did not pass, after each case, to the boundaries of the mark's stop."""
         stop, asked = self.ruling.mark.stop, dict(row)
         there = [asked[case] for case in self.ruling.given.order if case in asked]
-        unknown = sum(1 for _, repeats in row for cell in repeats if cell is None or not cell.settled)
-        counts = {**counts_of(row, unknown), "threshold": self._threshold_text}
+        counts = {**counts_of(row), "threshold": self._threshold_text}
         if stop is None or len(there) < len(row):
             return nothing({**counts, "reason": "incomplete"})  # nobody knows in which order they came
         worst, best = ends(stop, [case_passes(repeats, self.fold, "bound") for repeats in there])
@@ -140,14 +138,13 @@ class OneRule:
         classes = {case.id: case.classes[metric] for case in self.ruling.matrix.cases if metric in case.classes}
         pricing = self.ruling.configuration(self.name).pricing
         found = amount_of(of, row, self.fold, self.errors, pricing=pricing, declared=self.declared, classes=classes)
-        unknown = sum(1 for _, repeats in row for cell in repeats if cell is None or not cell.settled)
-        counts = {**counts_of(row, unknown), "threshold": self._threshold_text}
+        counts = {**counts_of(row), "threshold": self._threshold_text}
         if found.value is not None:
             exact = fraction_text(found.value)
             return self._estimated(found.value, found.value, {**counts, "low": exact, "high": exact})
         if found.reason == "no_passes" and self.rule.at_most is not None:
             return Told("fail", "fail", "fail", {**counts, "reason": "no_passes"})
-        return nothing({**counts, "reason": found.reason}, moves=bool(unknown))
+        return nothing({**counts, "reason": found.reason}, moves=bool(counts["unknown"]))
 
     def _estimated(self, low: Fraction, high: Fraction, numbers: Mapping[str, Any]) -> Told:
         """Compare numbers as they are; both ends count as holding."""
@@ -192,9 +189,8 @@ class OneRule:
         shares = {**counts, "low": exact, "high": exact}
         if self.rule.basis == "estimate":
             return self._estimated(numbers.agreement, numbers.agreement, shares)
-        alpha = self.ruling.alpha(self.name, parts=self.parts)
-        ends = numbers.ends(alpha)
-        return self._bounded(Shown(ends, ends, numbers.graded), shares, alpha)
+        ends = numbers.ends(self._alpha)
+        return self._bounded(Shown(ends, ends, numbers.graded), shares, self._alpha)
 
     def _corrected(self, values: Sequence[CaseValue], span: Span, counts: Mapping[str, Any]) -> Told:
         """Compare a judge's mean, less its errors as its checks show them."""
@@ -215,17 +211,15 @@ class OneRule:
 
     def _not_worse(self, row: Row) -> Told:
         """Compare with a reference, case by case."""
-        other = self._reference(row)
-        counts = {**counts_of(row, 0), "threshold": self._threshold_text}
-        if other == "no_rival":
-            return Told("pass", "pass", "pass", {**counts, "reason": other})
-        if isinstance(other, str):
-            return nothing({**counts, "reason": other}, moves=other == "baseline_missing")
-        theirs = cases_of(self.rule.of or "", other, self.fold, "bound", declared=self.declared)
-        pairs = [pair for pair in zip(self._values(row), theirs, strict=True) if pair[0].weight]
-        mine, its = [own for own, _ in pairs], [item for _, item in pairs]
+        theirs = self._reference(row)
+        counts = {**counts_of(row), "unknown": 0, "threshold": self._threshold_text}
+        if theirs == "no_rival":
+            return Told("pass", "pass", "pass", {**counts, "reason": theirs})
+        if isinstance(theirs, str):
+            return nothing({**counts, "reason": theirs}, moves=theirs == "baseline_missing")
+        mine, its = paired(self._values(row), theirs)
         (low, high), (least_other, most_other) = mean_of(mine), mean_of(its)
-        counts["unknown"] = sum(own.unknown + item.unknown for own, item in pairs)
+        counts["unknown"] = sum(item.unknown for item in (*mine, *its))
         if low is None or high is None or least_other is None or most_other is None:
             return nothing({**counts, "reason": "no_metric"})
         low, high = low - most_other, high - least_other
@@ -237,19 +231,23 @@ class OneRule:
         found = shown_difference(mine, its, self.ruling.mark, self.ruling.units, alpha, trials)
         return self._bounded(found, numbers, alpha)
 
-    def _reference(self, row: Row) -> Row | str:
-        """Return the same cases of the reference as a rival's, or the reason why there is nothing to compare."""
+    def _reference(self, row: Row) -> list[CaseValue] | str:
+        """Return what the same cases of the reference come to, as a rival's, or why there is nothing to compare."""
         wanted = self.rule.not_worse_than or ""
         if wanted == self.name:
             return "no_rival"
         cases = [case for case, _ in row]
         if wanted == "baseline":
             found = former_row(self.ruling.plan, self.ruling.given.baseline, self.name, cases, self.rule.of)
-            return found if isinstance(found, str) else as_rival(found)
-        there = dict(self.ruling.rows.get(wanted, []))
+            if isinstance(found, str):
+                return found
+            return cases_of(self.rule.of or "", as_rival(found), self.fold, "bound", declared=self.declared)
+        there: Mapping[str, CaseValue] = {}
+        if wanted in self.ruling.rows:
+            there = self.ruling.values(wanted, self.rule.of or "", self.fold, "bound", rival=True)
         if any(case not in there for case in cases):
             return "not_asked"
-        return as_rival([(case, there[case]) for case in cases])
+        return [there[case] for case in cases]
 
     def _no_regressions(self, row: Row) -> Told:
         ruling = self.ruling
@@ -264,8 +262,7 @@ class OneRule:
                 failed.append(case)
             elif not worst:
                 unclear.append(case)
-        unknown = sum(1 for _, repeats in row for cell in repeats if cell is None or not cell.settled)
-        counts = counts_of(row, unknown)
+        counts = counts_of(row)
         if not row:
             return nothing({**counts, "reason": "no_cases"})
         result: Result = "fail" if failed else "inconclusive" if unclear else "pass"
@@ -290,10 +287,6 @@ class OneRule:
     @property
     def _alpha(self) -> Fraction:
         return self.ruling.alpha(self.name, parts=self.parts)
-
-
-def _open(reason: str, row: Row, cases: int, unknown: int, **more: Any) -> Told:
-    return nothing({**counts_of(row, unknown), "cases": cases, "reason": reason, **more})
 
 
 def _with_fewer_than(k: int, row: Row, errors: str) -> Iterable[str]:

@@ -24,7 +24,7 @@ from trialplate.rules.cells import Board
 from trialplate.rules.circumstances import Circumstances
 from trialplate.rules.judges import JudgeNumbers
 from trialplate.rules.on_demand import OnDemand
-from trialplate.rules.quantities import CaseValue, draws_of, kind_of
+from trialplate.rules.quantities import CaseValue, draws_of, kind_of, mean_of, paired
 from trialplate.rules.ruling import Ruling, groups_of
 from trialplate.rules.shown import Shown, judged_by, shown, shown_difference, trials_of
 from trialplate.rules.told import between
@@ -141,10 +141,8 @@ class _Compared(NamedTuple):
 
 def _compared(ruling: Ruling, name: str, rule: Rule, cases: Sequence[PlanCase]) -> _Compared | None:
     """Return the values that a rule compares; None where there is nothing to compare."""
-    errors, fold, quantity = ruling.mark.errors, ruling.plan.verdict.case, rule.of or ""
+    errors, fold, quantity = ruling.errors_of(rule), ruling.plan.verdict.case, rule.of or ""
     ceiling = rule.at_most is not None
-    if errors == "zero" and ceiling:
-        errors = "bound"
     asked = ruling.asked(name)
     wanted = [case.id for case in cases]
     if any(case not in asked for case in wanted):
@@ -160,8 +158,7 @@ def _compared(ruling: Ruling, name: str, rule: Rule, cases: Sequence[PlanCase]) 
     theirs = ruling.values(rule.not_worse_than, quantity, fold, "bound", rival=True)
     if any(case not in theirs for case in wanted):
         return None
-    pairs = [(item, theirs[item.case]) for item in own if item.weight]
-    mine, its = [item for item, _ in pairs], [item for _, item in pairs]
+    mine, its = paired(own, [theirs[case] for case in wanted])
     return _Compared(ruling, mine, its, (trials, trials_of(its, quantity, "bound")))
 
 
@@ -298,13 +295,9 @@ class _Search:
 
     def _no_better(self) -> bool:
         """Say whether the measured number, its unknown cells at the worse value, is no better than the mark."""
-        compared = self.compared
-        weight = sum(item.weight for item in compared.own)
-        low = sum((Fraction(item.low * item.weight, item.of) for item in compared.own), Fraction(0)) / weight
-        high = sum((Fraction(item.high * item.weight, item.of) for item in compared.own), Fraction(0)) / weight
-        if compared.other is not None:
-            whole = sum(item.weight for item in compared.other) or 1
-            low -= sum((Fraction(item.high * item.weight, item.of) for item in compared.other), Fraction(0)) / whole
+        low, high = (mean or Fraction(0) for mean in mean_of(self.compared.own))
+        if self.compared.other is not None:
+            low -= mean_of(self.compared.other)[1] or 0
         return low <= self.bar if self.floor else high >= self.bar
 
     @cached_property

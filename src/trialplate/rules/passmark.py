@@ -103,9 +103,7 @@ class _Assessment:
 
     def alone(self, name: str) -> Evaluation:
         """Return what a configuration comes to by evidence and rules, whatever the others did."""
-        rules = self._results(name)
-        evidence = self.evidence(name)
-        return Evaluation(*_decided(evidence, rules), evidence, rules)
+        return Evaluation(*self._decided(name), self.evidence(name), self._results(name))
 
     def compared(self) -> Mapping[str, Evaluation]:
         """Return what every configuration comes to where one of them is chosen."""
@@ -114,13 +112,12 @@ class _Assessment:
         made = {}
         for name in self.rows:
             stands = contest.within(name)
-            within = stands.as_rule("within") if stands is not None else None
-            rules, evidence = self._results(name), self.evidence(name)
-            decision, reasons = _decided(evidence, (*rules, *([] if within is None else [within])))
+            decision, reasons = self._decided(name, stands)
             if self.mark.require == "chosen" and decision == "accepted" and choice.chosen != name:
                 may_be = choice.result == "open" and name in choice.possible
                 decision, reasons = ("inconclusive", ("choice_open",)) if may_be else ("rejected", ("not_chosen",))
-            made[name] = Evaluation(decision, reasons, evidence, rules, choice.replace(within=within))
+            own = choice.replace(within=stands.as_rule("within") if stands is not None else None)
+            made[name] = Evaluation(decision, reasons, self.evidence(name), self._results(name), own)
         return made
 
     def contest(self) -> Contest:
@@ -134,9 +131,9 @@ class _Assessment:
         words: dict[DecisionWord, Result] = {"accepted": "pass", "rejected": "fail", "inconclusive": "inconclusive"}
         for name in self.rows:
             within = contest.within(name)
-            told = [*self.told(name), *([] if within is None else [within])]
-            decision, _ = _decided(self.evidence(name), tuple(item.as_rule("r") for item in told))
+            decision, _ = self._decided(name, within)
             eligible[name] = words[decision]
+            told = [*self.told(name), *([] if within is None else [within])]
             unmet = not all(item.met for item in self.evidence(name))
             if decision == "inconclusive" and (unmet or least(item.best for item in told) == "pass"):
                 hopeful.add(name)
@@ -145,16 +142,22 @@ class _Assessment:
     def _results(self, name: str) -> tuple[RuleResult, ...]:
         return tuple(told.as_rule(rule.id) for rule, told in zip(self.mark.rules, self.told(name), strict=True))
 
+    def _decided(self, name: str, within: Told | None = None) -> tuple[DecisionWord, tuple[str, ...]]:
+        """Combine evidence and rules three-valued; return the decision and its reasons.
 
-def _decided(evidence: Sequence[EvidenceResult], rules: Sequence[RuleResult]) -> tuple[DecisionWord, tuple[str, ...]]:
-    """Combine evidence and rules three-valued; return the decision and its reasons."""
-    missing = tuple(item.name for item in evidence if not item.met)
-    failed = tuple(rule.id for rule in rules if rule.result == "fail")
-    unclear = tuple(rule.id for rule in rules if rule.result == "inconclusive")
-    if missing:
-        return "inconclusive", missing
-    if failed:
-        return "rejected", failed
-    if unclear or not rules:
-        return "inconclusive", unclear or ("no_rules",)
-    return "accepted", ()
+        Args:
+            within: how the configuration stands to the reference of a choice, which is one rule more.
+        """
+        results = [(rule.id, item.result) for rule, item in zip(self.mark.rules, self.told(name), strict=True)]
+        if within is not None:
+            results.append(("within", within.result))
+        missing = tuple(item.name for item in self.evidence(name) if not item.met)
+        failed = tuple(rule for rule, result in results if result == "fail")
+        unclear = tuple(rule for rule, result in results if result == "inconclusive")
+        if missing:
+            return "inconclusive", missing
+        if failed:
+            return "rejected", failed
+        if unclear or not results:
+            return "inconclusive", unclear or ("no_rules",)
+        return "accepted", ()

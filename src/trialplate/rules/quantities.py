@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple
 
 from trialplate.record.frozen import Value
 from trialplate.record.matrix import Matrix
-from trialplate.rules.cells import MICRO, PARTS, Cell
+from trialplate.rules.cells import MICRO, PARTS, Cell, unsettled
 
 __all__ = [
     "MEASURES",
@@ -42,6 +42,7 @@ __all__ = [
     "is_pooled",
     "kind_of",
     "mean_of",
+    "paired",
     "measured_cases",
     "measured_in",
     "span_of",
@@ -152,6 +153,16 @@ def span_over(values: Sequence[CaseValue]) -> Span:
     low, high = mean_of(values)
     cells, unknown = sum(item.cells for item in values), sum(item.unknown for item in values)
     return Span(low, high, cells, sum(1 for item in values if item.weight), unknown)
+
+
+def paired(own: Sequence[CaseValue], other: Sequence[CaseValue]) -> tuple[list[CaseValue], list[CaseValue]]:
+    """Return the cases of two lists that are compared: those of which something is left of one's own.
+
+    Args:
+        own, other: values of the same cases in the same order.
+    """
+    pairs = [pair for pair in zip(own, other, strict=True) if pair[0].weight]
+    return [mine for mine, _ in pairs], [its for _, its in pairs]
 
 
 def mean_of(values: Sequence[CaseValue]) -> tuple[Fraction | None, Fraction | None]:
@@ -269,7 +280,7 @@ def _folded(row: Row, extremes: Callable[[list[Cell | None]], tuple[Fraction | i
     found = []
     for case, repeats in row:
         worst, best = extremes(repeats)
-        unknown = sum(1 for cell in repeats if cell is None or not cell.settled)
+        unknown = unsettled(repeats)
         if worst is None or best is None:
             found.append(CaseValue(case, 0, 0, 1, 0, len(repeats), unknown))
             continue
@@ -283,7 +294,7 @@ def _tally(repeats: list[Cell | None], errors: str, ceiling: bool) -> tuple[int,
     """Return how many repeats passed, how many may have, and of how many."""
     passed = sum(1 for cell in repeats if cell is not None and cell.known and cell.outcome == "passed")
     passed += sum(1 for cell in repeats if ceiling and cell is not None and cell.incompatible)
-    unknown = sum(1 for cell in repeats if cell is None or not cell.settled)
+    unknown = unsettled(repeats)
     total = len(repeats) - (unknown if errors == "exclude" else 0)
     return passed, passed + (unknown if errors == "bound" else 0), total
 

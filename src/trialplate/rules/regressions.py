@@ -17,6 +17,7 @@ from trialplate.record import canonical, codec
 from trialplate.record.decisions import CopyResult, Result
 from trialplate.record.matrix import attempt_key, selects
 from trialplate.record.values import PassMark, Plan, Rule, Selector
+from trialplate.rules.cells import unsettled
 from trialplate.rules.circumstances import Former
 from trialplate.rules.quantities import Fold, Row, case_passes, measured_in
 from trialplate.rules.rivals import as_rival
@@ -124,8 +125,7 @@ def no_regressions(rule: Rule, plan: Plan, row: Row, former: Former | None, name
         row: the configuration's cells of the cases that the rule is about.
         errors: the mark's policy on unknown cells; the baseline's count as passed under each.
     """
-    unknown = sum(1 for _, repeats in row for cell in repeats if cell is None or not cell.settled)
-    counts = counts_of(row, unknown)
+    counts = counts_of(row)
     before = _row(plan, former, name)
     if before is None or former is None:
         return nothing({**counts, "reason": "baseline_missing"}, moves=True)
@@ -202,6 +202,6 @@ def _copy(kind: Kind, changes: Sequence[_Change], row: Row) -> CopyResult:
         reason=_reason(result),
         cells=len(cells),
         cases=len(changes),
-        unknown=sum(1 for cell in cells if cell is None or not cell.settled),
+        unknown=unsettled(cells),
         failing=named,
     )

@@ -64,6 +64,12 @@ class Ruling:
         """Return the error of a configuration's bounds."""
         return alpha_of(self.mark, self.plan, self.given.attempts.get(name, 1), parts=parts, rivals=rivals)
 
+    def errors_of(self, rule: Rule, *, rival: bool = False) -> str:
+        """Return what unknown cells do to a rule: as the mark says, but that an outage must not keep a ceiling."""
+        if rival or (self.mark.errors == "zero" and rule.at_most is not None):
+            return "bound"  # 0 is the better value there
+        return self.mark.errors
+
     def wanted(self, rule: Rule) -> list[PlanCase]:
         """Return the cases that a rule is about; worked out once for all configurations."""
         found = self._wanted.get(rule.id)
@@ -92,7 +98,7 @@ class Ruling:
         key = (name, quantity, errors, ceiling, fold, rival)
         found = self._values.get(key)
         if found is None:
-            row = as_rival(self.rows[name]) if rival else self.rows[name]
+            row = list(self.asked(name, rival=rival).items())
             declared = self.mark.declared_usage == "accept"
             made = cases_of(quantity, row, fold, errors, ceiling=ceiling, declared=declared)
             found = self._values[key] = {item.case: item for item in made}

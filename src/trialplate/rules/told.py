@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from trialplate.record.decisions import CopyResult, Result, RuleResult
+from trialplate.rules.cells import unsettled
 from trialplate.rules.quantities import Row
 
 __all__ = ["WORST_FIRST", "Told", "between", "counts_of", "least", "nothing"]
@@ -44,8 +45,9 @@ def between(worst: Result, best: Result) -> Result:
     return worst if worst == best else "inconclusive"
 
 
-def counts_of(row: Row, unknown: int) -> dict[str, Any]:
-    """Return what every result counts."""
+def counts_of(row: Row) -> dict[str, Any]:
+    """Return what every result counts; as unknown, the cells that there is something left to try of."""
+    unknown = sum(unsettled(repeats) for _, repeats in row)
     return {"cells": sum(len(repeats) for _, repeats in row), "cases": len(row), "unknown": unknown}
 
 
