@@ -23,7 +23,6 @@ from trialplate.errors import EXIT_USAGE
 
 __all__ = ["app", "application"]
 
-HELP = {"help_option_names": ["--help", "-h"]}
 app = typer.Typer(
     name="trialplate",
     help="Acceptance testing for language models and agents: commit a pass mark, run, gate, verify.",
@@ -31,10 +30,12 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     add_completion=False,
-    context_settings=HELP,
+    context_settings=parameters.HELP,
 )
 keys_app = typer.Typer(
-    help="Signing keys: made here, kept outside of every project.", no_args_is_help=True, context_settings=HELP
+    help="Signing keys: made here, kept outside of every project.",
+    no_args_is_help=True,
+    context_settings=parameters.HELP,
 )
 app.add_typer(judge_app, name="judge-check")
 app.add_typer(keys_app, name="keys")

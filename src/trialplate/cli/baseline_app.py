@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-import typer
-
 from trialplate.cli import parameters
 
 __all__ = ["baseline_app"]
 
-HELP = {"help_option_names": ["--help", "-h"]}
-baseline_app = typer.Typer(help="The run that others are compared with.", no_args_is_help=True, context_settings=HELP)
+baseline_app = parameters.group("The run that others are compared with.")
 
 
 @baseline_app.command("set")

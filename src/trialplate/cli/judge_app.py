@@ -12,8 +12,7 @@ from trialplate.cli import complete, parameters
 
 __all__ = ["judge_app"]
 
-HELP = {"help_option_names": ["--help", "-h"]}
-judge_app = typer.Typer(help="A judge against a person's grades.", no_args_is_help=True, context_settings=HELP)
+judge_app = parameters.group("A judge against a person's grades.")
 
 
 @judge_app.command("sample")

@@ -11,8 +11,7 @@ from trialplate.cli import complete, parameters
 
 __all__ = ["ledger_app"]
 
-HELP = {"help_option_names": ["--help", "-h"]}
-ledger_app = typer.Typer(help="The project's ledger.", no_args_is_help=True, context_settings=HELP)
+ledger_app = parameters.group("The project's ledger.")
 
 
 @ledger_app.command("init")

@@ -21,6 +21,7 @@ __all__ = [
     "ExitInconclusiveOption",
     "FailuresOption",
     "FormatOption",
+    "HELP",
     "JobsOption",
     "JsonOption",
     "LedgerOption",
@@ -39,7 +40,17 @@ __all__ = [
     "TrueOption",
     "TrustOption",
     "WithholdOption",
+    "group",
 ]
+
+HELP = {"help_option_names": ["--help", "-h"]}
+"""Of every command and group of commands: how its help is asked for."""
+
+
+def group(told: str) -> typer.Typer:
+    """Return a group of commands that tells its help where none of them is named."""
+    return typer.Typer(help=told, no_args_is_help=True, context_settings=HELP)
+
 
 PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", readable=False, help="trialplate.yaml, or its folder.")]
 RunArgument = Annotated[

@@ -27,6 +27,7 @@ from trialplate.spec.mark_quantities import is_amount
 from trialplate.spec.project import Project
 from trialplate.spec.resolve_mark import rule_places
 from trialplate.spec.selectors import clipped, nowhere, selector_hint
+from trialplate.verify.findings import counted
 
 __all__ = ["check_mark"]
 
@@ -177,7 +178,7 @@ def _check_rule(
     _check_reference(rule, matrix, wanted, where)
     for name, count in reached.items():
         if count < sum(wanted):
-            told = f'"{rule.id}", which is about {_counted(sum(wanted))}, of which it is asked {count or "none"}'
+            told = f'"{rule.id}", which is about {counted(sum(wanted), "case")}, of which it is asked {count or "none"}'
             open_for.setdefault(name, told)
             yield f"{where()}: {name} stays inconclusive by rule {told}"
 
@@ -201,8 +202,6 @@ def _check_reference(rule: Rule, matrix: Matrix, wanted: Sequence[bool], where: 
     if asked < sum(wanted):
         message = f'rule "{rule.id}" compares with {rule.not_worse_than}, which is asked {asked or "none"}'
         hint = "widen the matrix, or narrow the rule by where:"
-        _refuse(where("not_worse_than"), f"{message} of its {_counted(sum(wanted))}: nothing could be told", hint)
-
-
-def _counted(cases: int) -> str:
-    return "1 case" if cases == 1 else f"{cases} cases"
+        _refuse(
+            where("not_worse_than"), f"{message} of its {counted(sum(wanted), 'case')}: nothing could be told", hint
+        )
